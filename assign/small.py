@@ -14,15 +14,7 @@ from assign.assignment import Assignment
 from assign.core.arrays import DTYPES, WIDER, matrix_of
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
-from assign.dense.jonker_volgenant import (
-    COMMON,
-    HANDED_OVER,
-    MAX_COSTS,
-    REJECTED,
-    memory_for,
-    scan_budget,
-    solve_matrix,
-)
+from assign.dense.jonker_volgenant import HANDED_OVER, MAX_COSTS, REJECTED, SEARCH_SCANS, memory_for, solve_matrix
 
 # dtype -> the dtype the kernel is compiled for, and that of prices
 NUMBERS = {t: (t, np.dtype(np.int64)) if t.kind == "i" else (np.dtype(float), np.dtype(float)) for t in DTYPES}
@@ -66,19 +58,16 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
     col, u, v = np.empty(n, np.int64), np.empty(n, kind), np.empty(m, kind)
     checked = time.perf_counter()
     sign = -1 if maximize else 1
-    status, total = solve_matrix(matrix, sign, scan_budget(n, m), memory_for(n, m), col, u, v)
+    status, total = solve_matrix(matrix, sign, SEARCH_SCANS * n, memory_for(n, m), col, u, v)
     if status == REJECTED:
         return None
     row, stats = np.arange(n), {}
-    if status in (COMMON, HANDED_OVER):
-        from assign.dense import common_cost, dense
+    if status == HANDED_OVER:
+        from assign.dense import dense
 
         try:
-            if status == COMMON:
-                col, u, v, stats = common_cost.pairs_and_prices(matrix, sign)
-            else:
-                minimised = matrix if sign > 0 else np.negative(matrix, dtype=kind)
-                col, u, v, stats = dense.proceed(minimised, sign * v, col, int(total))
+            minimised = matrix if sign > 0 else np.negative(matrix, dtype=kind)
+            col, u, v, stats = dense.proceed(minimised, sign * v, col, int(total))
         except InfeasibleError:  # its rows may be the caller's columns
             return None
         col, u, v = col.astype(np.int64), sign * u, sign * v

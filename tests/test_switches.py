@@ -214,14 +214,6 @@ def scanned_matrix(scans):
         assert row.tolist() == list(range(n)) == sorted(col.tolist())
 
 
-def matrix_of_costs(costs):
-    matrix(int(np.sqrt(costs) + 1e-9))
-
-
-def one_common_cost(n):
-    common_costs(0.9, n)
-
-
 def common_costs(share, n=200):
     rng = np.random.default_rng(n)
     cost = np.where(rng.random((n, n)) < share, 1.0, rng.random((n, n)))
@@ -416,9 +408,9 @@ SWITCHES = [
     Switch("gridcut.solver_states.host_state", "MAX_WARM_SHARE", changed_pixels, around(0.02)),
     Switch("gridcut.core.load", "SHARED_CELLS", grid_of_cells, lambda v: (v - 1100, v + 1100), slow=True),
     Switch("assign.dense.jonker_volgenant", "MAX_COSTS", wide_matrix, lambda v: (v, v + 300)),
-    Switch("assign.dense.jonker_volgenant", "AT_COSTS", matrix_of_costs, lambda v: (v, (int(np.sqrt(v)) + 1) ** 2)),
-    Switch("assign.dense.common_cost", "MIN_ROWS", one_common_cost, before),
-    Switch("assign.dense.common_cost", "MIN_SHARE", common_costs, around(0.02)),
+    Switch("assign.dense.jonker_volgenant", "BYTES", matrix, lambda v: [int(np.sqrt(s * v / 13)) for s in (0.1, 0.2)]),
+    Switch("assign.dense.jonker_volgenant", "MIN_ROWS", matrix, before),
+    Switch("assign.dense.jonker_volgenant", "MIN_COMMON_SHARE", common_costs, around(0.02)),
     Switch("assign.compat.small_pairs", "MAX_SCANS", scanned_matrix, lambda v: (v, (int(np.cbrt(v)) + 1) ** 3)),
     Switch("assign.dense.dense", "COARSE_MIN_ROWS", shortest_paths, before),
     Switch("assign.dense.cheap_columns", "MAX_SHORT_ROW", long_rows, at),

@@ -4,8 +4,7 @@ Returns the column of each row (-1: unmatched) and prices that certify it optima
 
     start prices  ->  lists  ->  bids  ->  searches  ->  (auction  ->  bids  ->  searches)  ->  (searches on whole rows)
 
-Two kinds of costs need nothing of this: if most pairs cost the same (common_cost.py), or if sorting solves them
-(sorting.py).
+Costs that sorting solves need nothing of this (sorting.py).
 
 Every step leaves a valid state (work.py): feasible prices, lists that are valid for them, and a matching of tight
 pairs.  The last step is exact, so the result is optimal whatever the earlier steps achieve.  Start prices, the number
@@ -44,13 +43,12 @@ from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import HandedOver
 from assign.core.start import lost_digits
-from assign.dense import common_cost
 from assign.dense.bidding import bid
 from assign.dense.cheap_columns import build, group_count, infinity_of
 from assign.dense.dense_auction import release, run_phase
 from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment, augment_by_rows
 from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
-from assign.dense.jonker_volgenant import infeasible
+from assign.dense.jonker_volgenant import infeasible, most_cost_the_same
 from assign.dense.sorting import sorted_prices
 from assign.dense.work import Work
 from gridcut.device.arguments import check_count
@@ -96,9 +94,6 @@ def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGT
     stats = dict(NO_STEPS)
     if n == 0:
         return np.empty(0, np.int32), np.empty(0, kind), np.zeros(m, kind), stats
-    is_plain = start is None and limit is None and auction in (None, ELSEWHERE)
-    if is_plain and (found := common_cost.pairs_and_prices(cost)) is not None:
-        return *found[:3], stats | found[3]
     if n == m and limit is None:
         first = None if start is None else (bounded_prices(start[1], kind), np.full(n, -1))
         coarse_start = coarse_start if start is None else False
@@ -142,6 +137,8 @@ def square(cost, first, list_length, auction, coarse_start, stats, report, searc
     nothing = np.empty(0, kind)
     if n < COARSE_MIN_ROWS:
         coarse_start = False
+    if auction in (None, ELSEWHERE) and most_cost_the_same(cost, 1):  # see jonker_volgenant.py
+        first, auction, coarse_start = first or (np.zeros(n, kind), np.full(n, -1)), False, False
     found = sorted_prices(cost, kind) if coarse_start is None else None
     if found is not None:
         stats["sorted"] += 1

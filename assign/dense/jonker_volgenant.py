@@ -5,8 +5,11 @@ Returns the column of each row (-1: unmatched) and prices that certify it optima
 The steps and their arrays are those of assign/batch/batch_paths.py: column minima, row reduction, and Dijkstra's search
 from each row that is still free.  A copy of the costs, packed with their columns and padded, fits in the L1 or L2
 cache.  While it does, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
-assign/dense/dense.py does.  So the searches stop after a number of passes that falls with the size of the matrix.  What
-they found, prices and pairs, is where the lists start.
+assign/dense/dense.py does.  So `search` hands over what it found, prices and pairs, to the lists if many rows are free
+for the size of the matrix, or after a number of passes.
+
+If most pairs cost the same and none more (1 - IoU, clipped or blocked pairs), prices start at 0 instead of the column
+minima.  A row that is left with such pairs then takes the first free column, instead of a long search for it.
 
 `solve_matrix` does everything in one compiled call for matrices of any sign and number type: it validates while it
 copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
@@ -25,24 +28,26 @@ from numba import types
 from numba.extending import overload
 
 from assign.batch.batch_paths import INFINITY32, INFINITY64, augment, minimum, price_of, reduce_columns, reduce_rows
-from assign.dense.common_cost import MIN_ROWS, common_cost
 from gridcut.device import inner_kernel, kernel
 from gridcut.device.number_limits import INT64_MAX
 
 LANES = 8  # rows are padded to a multiple of this length
 
-# Status of solve_matrix.  HANDED_OVER: a valid state, for the lists of assign/dense/dense.py.  COMMON: most pairs cost
-# the same, see assign/dense/common_cost.py.  REJECTED: invalid or infeasible costs, or integers too large for prices of
-# 64 bits.
-SOLVED, HANDED_OVER, COMMON, REJECTED = 0, 1, 2, 3
-# A square matrix is handed over at once if the first two steps leave more than this share of the rows free: then other
-# start prices are better, for sums and products of a row's and a column's own value.  Others leave at most 0.45.
+# Status of solve_matrix.  HANDED_OVER: a valid state, for the lists of assign/dense/dense.py.  REJECTED: invalid or
+# infeasible costs, or integers too large for prices of 64 bits.
+SOLVED, HANDED_OVER, REJECTED = 0, 1, 2
+MAX_COSTS = 1 << 21  # larger matrices begin with lists
+MIN_ROWS = 128  # smaller matrices are handed over only after SEARCH_SCANS
+# A square matrix is handed over after the first two steps if more than FEW of its rows are free, but a smaller share
+# than the memory of a pass over all rows / BYTES: few free rows have short searches, for which lists are faster in
+# large matrices.  Distances leave 0.25 to 0.35 of the rows free, uniform costs 0.12 to 0.16, tracks none.  Numbers that
+# are not packed with their columns are read twice, PASS more bytes; packed ones are never faster in lists.
+FEW, BYTES, PASS = 0.02, 60_000_000, 5
+# It is handed over too if more than this share is free: then other start prices are better, for sums and products of a
+# row's and a column's own value.  Others leave at most 0.45.
 MAX_FREE_SHARE = 0.6
-# Rows scanned in the searches, per row, before a matrix of n m costs is handed over: 40 (10^6 / n m)^5.  On
-# distances, 30 to 40 are needed.
-SEARCH_SCANS, AT_COSTS = 40, 1000 * 1000
-MAX_COSTS = int(AT_COSTS * SEARCH_SCANS**0.2)  # of larger matrices, fewer than all rows might be scanned once
-COSTS_BEFORE_COMMON = 150_000  # read by searches in the time that the problem without common costs takes at least
+SEARCH_SCANS = 40  # rows scanned in the searches, per row, before any matrix is handed over; distances need 30 to 40
+SAMPLED_ROWS, MIN_COMMON_SHARE = 8, 0.75  # of pairs that cost the same, in a sample of rows
 KEPT_NUMBERS = 1 << 18  # of memory that a thread keeps between calls: 2 MiB
 
 
@@ -71,9 +76,20 @@ def memory_for(n: int, m: int) -> np.ndarray:
     return memory.of((n + 8) * width)
 
 
-def scan_budget(n: int, m: int) -> int:
-    """Rows that the searches may scan before lists take over."""
-    return int(min(SEARCH_SCANS * n * (AT_COSTS / (n * m)) ** 5, INT64_MAX // 2))
+@kernel
+def most_cost_the_same(cost, sign):
+    """Whether most pairs in a sample of the rows have the highest cost, times sign."""
+    n, m = cost.shape
+    high = sign * cost[0, 0]
+    seen, same = 0, 0
+    for i in range(0, n, max(n // SAMPLED_ROWS, 1)):
+        for j in range(m):
+            number = sign * cost[i, j]
+            if number > high:
+                high, same = number, 0
+            same += number == high
+        seen += m
+    return same >= MIN_COMMON_SHARE * seen and high < np.inf
 
 
 @inner_kernel
@@ -131,7 +147,7 @@ def load_integers(cost, sign, low, bits, infinity, work):
 def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, v):
     """Match all rows of a loaded matrix; returns as `solve_matrix`."""
     n, width = work.shape
-    is_square = n == cost.shape[1]
+    has_minima = n == cost.shape[1] and not most_cost_the_same(cost, sign)
     real = work.dtype.type
     price, dist = numbers[:width], numbers[width : 2 * width]
     at, old = numbers[2 * width : 3 * width], numbers[3 * width : 4 * width]
@@ -145,7 +161,7 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
         row_of[j] = -1
     for i in range(n):
         col_of[i] = -1
-    if is_square:  # the price of an unmatched column must remain 0
+    if has_minima:  # the price of an unmatched column must remain 0
         reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
     reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
     v[0] = 0
@@ -153,18 +169,14 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
     free = 0
     for i in range(n):
         free += 1 if col_of[i] < 0 else 0
-    if is_square and n >= MIN_ROWS and free > MAX_FREE_SHARE * n:
+    enough = n * width * (work.itemsize + PASS) / BYTES if bits == 0 else 0.0
+    if has_minima and n >= MIN_ROWS and (FEW < free / n < enough or free / n > MAX_FREE_SHARE):
         budget = -1
     status = SOLVED
     spent = 0
-    unseen = n >= MIN_ROWS
     for i in range(n):
         if col_of[i] >= 0:
             continue
-        if unseen and (spent * width > COSTS_BEFORE_COMMON or spent > budget):
-            if common_cost(cost, sign)[1] >= 0:
-                return COMMON, total
-            unseen = False
         if spent > budget:
             status = HANDED_OVER
             break

@@ -19,7 +19,7 @@ import numpy as np
 
 SAMPLE_SIZE = 48  # rows and columns in the sample
 MIN_AGREEMENT = 0.9  # minimum share of 2 x 2 blocks with the same sign; costs without this order have half
-ROUNDS = 3  # of finding two rows, then two columns that lie farther apart
+ROUNDS = 8  # of finding two rows, then two columns that lie farther apart; maxima tie at the ends, and halve them
 NOISE = 1e-12  # differences of floats below this share of their range are rounding
 
 
