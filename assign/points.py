@@ -19,9 +19,11 @@ from gridcut.device.arguments import check_callback
 # Extents of the points for which squared distances, and sums of them, are normal floats.
 MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 
-# Numbers of pairs up to which the CPU solves the matrix of distances.  Squared distances of sets that do not overlap
-# are nearly of rank one: near pairs then say little about an optimum, and 20 to 50 rounds add pairs.
-MATRIX_COSTS = {"euclidean": 1 << 20, "sqeuclidean": 1 << 22, "cityblock": 1 << 20}
+# Numbers of pairs up to which the CPU solves the matrix of distances: of any points, and of those whose near pairs say
+# little about an optimum, so that 15 to 120 rounds add pairs (on a line, repeated, or in sets that do not overlap).
+MATRIX_COSTS = {"euclidean": 1 << 21, "sqeuclidean": 1 << 22, "cityblock": 1 << 21}
+MAX_MATRIX_COSTS = 1 << 25
+MIN_REPEATS = 4  # of each point, on average
 GPU_MAX_POINTS = 10_000  # of sets that overlap, above which the CPU is faster
 ANY_START_COSTS = 600**2  # up to this number, the matrix is faster than rounds from start prices
 
@@ -76,8 +78,9 @@ def solve_points(
     -----
     Memory is O((n + m) d) plus a few nearest points per point.  The CPU solves a sparse problem of near pairs, and
     adds pairs whose prices violate optimality until there are none; all pairs are checked, most of them one block of
-    points at a time.  Of up to a thousand points per set (two thousand for squared distances), it solves the matrix,
-    at most 32 MiB.  The GPU recomputes distances wherever it needs them.
+    points at a time.  Of up to 1448 points per set (2048 for squared distances), it solves the matrix; and up to
+    256 MiB if all points are matched, but lie on a line, in sets that do not overlap, or repeat four times and more.
+    The GPU recomputes distances wherever it needs them.
 
     References
     ----------
@@ -121,7 +124,7 @@ def solve_points(
     if not min(n, m):
         u = np.zeros(len(x)) if limit is None else limit
         col_of_row, v, stats, method = np.full(len(x), -1, np.int32), np.zeros(len(y)), {}, "nearest"
-    elif ran_on == "cpu" and n * m <= MATRIX_COSTS[metric] and (start is None or n * m <= ANY_START_COSTS):
+    elif ran_on == "cpu" and n * m <= matrix_costs(x, y, metric, limit is None, start is not None):
         from scipy.spatial.distance import cdist
 
         from assign.solving import solve
@@ -163,8 +166,24 @@ def _prefer_gpu(x, y, metric: str, all_matched: bool) -> bool:
         return False
     if len(x) <= GPU_MAX_POINTS:
         return True
+    return are_apart(x, y, metric, all_matched)
+
+
+def are_apart(x, y, metric: str, all_matched: bool) -> bool:
+    """Whether near pairs say little because the sets hardly overlap in some coordinate."""
     near_pairs_matter = not all_matched or (metric == "sqeuclidean" and len(x) == len(y))
     return not near_pairs_matter and bool((abs(x.mean(0) - y.mean(0)) > x.std(0) + y.std(0)).any())
+
+
+def matrix_costs(x, y, metric: str, all_matched: bool, has_start: bool) -> int:
+    """Number of pairs up to which the CPU solves the matrix."""
+    if has_start:
+        return ANY_START_COSTS
+    if not all_matched or not MATRIX_COSTS[metric] < len(x) * len(y) <= MAX_MATRIX_COSTS:
+        return MATRIX_COSTS[metric]
+    repeats = any(MIN_REPEATS * len(np.unique(points, axis=0)) <= len(points) for points in (x, y))
+    is_hard = x.shape[1] == 1 or repeats or are_apart(x, y, metric, all_matched)
+    return MAX_MATRIX_COSTS if is_hard else MATRIX_COSTS[metric]
 
 
 def pair_distances(x, y, metric: str) -> np.ndarray:

@@ -96,7 +96,7 @@ def solve(
     Notes
     -----
     Costs are int32, int64, float32 or float64; bool, int8, int16, uint8, uint16, uint32 and float16 are widened,
-    and so is uint64 in a matrix if its numbers fit int64.
+    and so is uint64 if its numbers fit int64.
     Integers are exact.  Floats are processed as float64, and a result is optimal up to
     `assign.core.certificate.tolerance`.  The result keeps references to `cost`, `mask` and `max_cost`, which `check`
     reads.  Arrays on a GPU (CuPy, PyTorch, numba) are read in place; pairs and prices are returned as GPU arrays of

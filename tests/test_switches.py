@@ -275,6 +275,14 @@ def points(costs):
     check_assignment(assign.solve_points(x, y, start=first, device="cpu"), cdist(x, y))
 
 
+def repeated_points(costs):
+    """The matrix of points that repeat ten times, or rounds."""
+    n = int(np.sqrt(costs))
+    rng = np.random.default_rng(n)
+    x, y = rng.random((2, n // 10, 2)).repeat(10, axis=1)
+    check_assignment(assign.solve_points(x, y, device="cpu"), cdist(x, y))
+
+
 def flow_of_minimum_cost(arcs):
     """The certificate, the cost by networkx, and the balance of every node."""
     rng = np.random.default_rng(arcs)
@@ -417,6 +425,7 @@ SWITCHES = [
     Switch("assign.ranking_certificate", "MAX_COSTS", ranking, lambda v: (v, v + 256**2), slow=True),
     Switch("assign.core.problem", "MAX_SPARSE_SHARE", allowed_pairs, around(0.06)),
     Switch("assign.batch.batch", "MIN_COSTS_PER_THREAD", batch_of_costs, lambda v: (2 * v - 400, 2 * v)),
+    Switch("assign.points", "MATRIX_COSTS", repeated_points, lambda v: (v["euclidean"], v["euclidean"] + 30_000)),
     Switch("assign.points", "ANY_START_COSTS", points, lambda v: (v, (int(np.sqrt(v)) + 1) ** 2)),
     Switch("assign.core.certificate_points", "MIN_COSTS", points, lambda v: ((int(np.sqrt(v)) - 1) ** 2, v)),
     Switch("assign.flow.network_simplex", "MIN_BLOCK", flow_of_minimum_cost, lambda v: (v * v - 1, (v + 1) ** 2)),

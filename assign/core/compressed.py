@@ -43,7 +43,7 @@ def _is_ragged(parts) -> bool:
 
 def _rows_of_matrix(matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """CSR arrays of a validated SciPy matrix, in any order and possibly with duplicates."""
-    wide = supported_type("cost", matrix.dtype)
+    wide = matrix.dtype if matrix.dtype == np.uint64 else supported_type("cost", matrix.dtype)
     if matrix.format == "coo":
         row, col = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
         # A CSR matrix with one entry per row, whose columns are the row indices: transposing it sorts by row.

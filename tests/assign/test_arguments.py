@@ -98,6 +98,14 @@ def test_unsigned_sums_are_costs():
     found.check()
     assert (found.cost, found.row_price.dtype) == (assign.solve(cost.astype(np.int64)).cost, np.int64)
     assert assign.solve_batch(cost[None]).cost.tolist() == [found.cost]
+    for form in ("csr", "csc", "coo", "lil", "dok"):
+        stored = scipy.sparse.coo_array(cost + np.uint64(1)).asformat(form)
+        assert stored.dtype == np.uint64
+        sparse = assign.solve(stored)
+        sparse.check()
+        assert (sparse.cost, sparse.row_price.dtype) == (found.cost + len(cost), np.int64)
+        with pytest.raises(TypeError, match="without loss; got dtype uint64"):
+            assign.solve(scipy.sparse.coo_array(cost + np.uint64(2**63)).asformat(form))
     with pytest.raises(TypeError, match="without loss; got dtype uint64"):
         assign.solve(cost + np.uint64(2**63))
 
