@@ -13,7 +13,7 @@ NEEDED = {
     *(f"{package}/{name}" for package in PACKAGES for name in ("__init__.py", "__init__.pyi", "py.typed")),
     "apps/common/writing.py",
     "apps/many/report_page.html.jinja",
-    "gridcut/device/kernel_cache.py",
+    "gridcut/device/kernel_store.py",
 }
 SAMPLES = {"apps/samples/README.md", "apps/samples/astronaut.jpg"}  # the former has the terms of the photographs
 OURS = (".py", ".pyi", "py.typed", ".jinja", ".html", ".css", ".js", ".svg")

@@ -67,8 +67,7 @@ def facts() -> dict:
 def kernel_facts() -> dict:
     """Compiled kernels: those in the package, or why they are not used, and those in each cache folder of this user."""
     import apps
-    from gridcut.device.carried_kernels import FOLDER, obstacle
-    from gridcut.device.kernel_folders import cache_folder
+    from gridcut.device.kernel_store import CARRIED, cache_folder, obstacle
 
     if os.environ.get("CUTMATCH_CACHE", "1") == "0":
         return {"off": "CUTMATCH_CACHE=0"}
@@ -76,7 +75,7 @@ def kernel_facts() -> dict:
     folders = dict.fromkeys(folder for package in packages if (folder := cache_folder(package)) is not None)
     unused = obstacle()
     return {
-        "package": {"unused": unused} if unused else {"folder": str(FOLDER), **_size(FOLDER)},
+        "package": {"unused": unused} if unused else {"folder": str(CARRIED), **_size(CARRIED)},
         "cache": [{"folder": str(folder), **_size(folder)} for folder in folders],
         "ready": sum(map(_ready, folders)),
     }
@@ -84,11 +83,15 @@ def kernel_facts() -> dict:
 
 def _ready(folder: Path) -> int:
     """Number of kernels in a folder that are of the present sources."""
-    from gridcut.device.kernel_digest import module_digest
+    from gridcut.device.kernel_store import ROOT, digest_of, file_of, sources
 
-    digest_of = cache(module_digest)
+    @cache
+    def digest(module: str) -> str:
+        file = file_of(ROOT, module)
+        return digest_of(sources(file)) if file else ""
+
     parts = (path.name.split("-") for path in folder.glob("*-*-*.nbc"))
-    return sum(digest == digest_of(module) for module, digest, *_ in parts)
+    return sum(version == digest(module) for module, version, *_ in parts)
 
 
 def _size(folder: Path) -> dict[str, int]:

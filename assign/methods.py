@@ -8,7 +8,7 @@ from typing import NamedTuple
 from assign.core.problem import Dense, Problem, Sparse
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_accepted, check_name
-from gridcut.device.method_table import Implementation
+from gridcut.device.choose import Implementation
 
 # Rows of a matrix on the host from which device="auto" uses a GPU.  The CPU starts on square ones and hands over those
 # that a GPU solves faster, transfers included (2000 and 4000 rows; one H100, 16 cores): geometric 3 to 5 times,

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assign.assignment import Assignment
-from assign.core.arrays import as_array, check_sides, prices_of
 from assign.core.curve import extent
 from assign.core.given import GivenPoints
-from assign.core.problem import METRICS, check_limit
+from assign.core.problem import METRICS, as_array, check_limit, check_sides, prices_of
 from assign.core.start import fitted
 from assign.methods import GPU_MIN_ROWS
 from gridcut.device import DeviceName, resolve

@@ -8,13 +8,11 @@ from itertools import count
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assign.core.arrays import matrix_of
 from assign.core.given import checked_field, reread
-from assign.core.problem import MAX_EXACT_FLOAT
+from assign.core.problem import MAX_EXACT_FLOAT, matrix_of
 from assign.solving import solve
 from gridcut.device import CertificateError
-from gridcut.device.arguments import check_count
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX, check_count
 from gridcut.device.result import Result
 
 

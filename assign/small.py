@@ -11,9 +11,9 @@ import time
 import numpy as np
 
 from assign.assignment import Assignment
-from assign.core.arrays import DTYPES, WIDER, matrix_of
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
+from assign.core.problem import DTYPES, WIDER, matrix_of
 from assign.dense.jonker_volgenant import HANDED_OVER, MAX_COSTS, REJECTED, SEARCH_SCANS, memory_for, solve_matrix
 
 # dtype -> the dtype the kernel is compiled for, and that of prices

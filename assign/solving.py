@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assign.assignment import Assignment
+from assign.assignment import Assignment, pack
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import INT64_MAX, HandedOver, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
 from assign.methods import CPU_FIRST, Choice, choose, is_dense_only
-from assign.packing import pack
 from assign.small import solve_small_matrix
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback

@@ -8,17 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from assign.assignment import Assignment
+from assign.assignment import Assignment, pack
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import Dense, Problem, largest_limit
 from assign.core.start import fitted
-from assign.packing import pack
+from gridcut.device.arguments import INT64_MAX
 from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.cuda_types import float64, int64
 from gridcut.device.launch import launch
-from gridcut.device.number_limits import INT64_MAX
 
 BLOCKS, THREADS = (1, 32) if SIMULATED else (1024, 256)
 NAN, INFINITE, LOW, HIGH = range(4)  # positions in `found` of the bounds kernels

@@ -63,9 +63,9 @@ import first_use_kernels
 sys.path.pop()  # benchmarks/gridcut.py is not gridcut
 listener = first_use_kernels.listen()
 def report():
-    from gridcut.device import kernel_cache
+    from gridcut.device.kernel_store import origins
     with open(os.environ["FIRST_USE_REPORT"], "w") as file:
-        carried = list(kernel_cache.origins.values()).count("carried")
+        carried = list(origins.values()).count("carried")
         json.dump([listener.rows, carried], file)
 atexit.register(report)
 """

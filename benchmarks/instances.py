@@ -16,7 +16,7 @@ import skimage.data
 
 import gridcut
 from benchmarks import hard_grids
-from gridcut.core.terms import ends
+from gridcut.core.problem import ends
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from gridcut.core.certificate import check_array
 from gridcut.core.cut import Cut, LazySolved
 from gridcut.core.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
 from gridcut.device import CertificateError, DeviceName, thread_count
-from gridcut.device.arguments import check_callback
+from gridcut.device.arguments import INT64_MAX, check_callback
 from gridcut.device.arrays import on_device, to_host, to_library
-from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.result import Result
 from gridcut.maximum_flow import cut_of
 

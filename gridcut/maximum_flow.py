@@ -7,9 +7,8 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from gridcut import methods
-from gridcut.core.cut import Cut, LazySolved, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved, empty_cut, labels_of, value_of
 from gridcut.core.load import LoadedGrid, load
-from gridcut.core.outcome import empty_cut, labels_of, value_of
 from gridcut.core.problem import Problem, check_problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName, resolve

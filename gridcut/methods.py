@@ -10,7 +10,7 @@ from gridcut.core.grid import make_layout
 from gridcut.core.problem import Problem
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_accepted, check_name
-from gridcut.device.method_table import Implementation, Method
+from gridcut.device.choose import Implementation, Method
 
 IBFS_MAX_OFFSETS = 32  # "ibfs" keeps sets of arcs in the bits of one integer
 

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gridcut import methods
-from gridcut.core.cut import Cut
-from gridcut.core.outcome import empty_cut
+from gridcut.core.cut import Cut, empty_cut
 from gridcut.core.problem import Offset, Problem, as_array, check_edges, check_problem, check_shape
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback, plain_array

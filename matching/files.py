@@ -13,7 +13,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from gridcut.device.number_limits import INT32_MAX
+from gridcut.device.arguments import INT32_MAX
 from gridcut.device.sparse import check_matrix
 from matching.matrix_market import check_text
 

@@ -14,9 +14,8 @@ from functools import cache, partial
 
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_name
-from gridcut.device.method_table import Implementation, Method
-from matching.core.dispatch import device_for, keywords_for
-from matching.core.parameters import check_threads
+from gridcut.device.choose import Implementation, Method
+from matching.core.parameters import check_threads, device_for, keywords_for
 
 METHODS = {
     "portfolio": Method(

@@ -36,9 +36,8 @@ from matching import methods
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.grid_cuda import add_up
 from matching.core.limits_cuda import check_sides
-from matching.core.matching import Matching
+from matching.core.matching import Matching, wrong_columns, wrong_dtype, wrong_shape
 from matching.core.matching_cuda import as_library_array, clear, matched
-from matching.core.start import wrong_columns, wrong_dtype, wrong_shape
 
 THREADS = 32 if SIMULATED else 256
 OUTSIDE, NO_EDGE, TWICE = range(3)  # in found

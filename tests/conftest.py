@@ -108,7 +108,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     """A kernel that is compiled while tests are collected would delay every run, also that of a single test."""
-    cache = sys.modules.get("gridcut.device.kernel_cache")
+    cache = sys.modules.get("gridcut.device.kernel_store")
     if cache is not None and cache.origins:
         raise pytest.UsageError(f"collection used kernels; call them inside tests: {', '.join(cache.origins)}")
 

@@ -17,7 +17,7 @@ CODE = """
     import json, multiprocessing, os, sys
     import numba, numpy as np
     import assign, gridcut, matching
-    from gridcut.device.fork import must_run_serially
+    from gridcut.device.compile import must_run_serially
 
     def values(seed):
         rng = np.random.default_rng(seed)

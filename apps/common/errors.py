@@ -158,7 +158,7 @@ def _location(error: Exception) -> str:
 
 def _is_certificate_error(error: BaseException) -> bool:
     # Not imported, since that loads numba; a module that is not loaded cannot have raised its error.
-    module = sys.modules.get("gridcut.device.errors")
+    module = sys.modules.get("gridcut.device.arguments")
     return module is not None and isinstance(error, module.CertificateError)
 
 

@@ -82,23 +82,21 @@ def run(argv) -> int:
 
 
 def _check_portable() -> None:
-    """Raise InputError unless this machine can compile for `carried_kernels.CPU`; set the environment of workers."""
+    """Raise InputError unless this machine can compile for `kernel_store.CPU`; set the environment of workers."""
     import platform
 
-    from gridcut.device import carried_kernels
+    from gridcut.device import kernel_store
 
-    if not carried_kernels.CPU:
-        known = ", ".join(carried_kernels.PROCESSORS)
+    if not kernel_store.CPU:
+        known = ", ".join(kernel_store.PROCESSORS)
         raise InputError(f"--portable compiles for {known}, but this machine is {platform.machine()}")
-    if not carried_kernels.obstacle():
-        raise InputError(f"--portable: {carried_kernels.FOLDER} already contains kernels of these sources and versions")
-    if missing := carried_kernels.missing_features():
+    if not kernel_store.obstacle():
+        raise InputError(f"--portable: {kernel_store.CARRIED} already contains kernels of these sources and versions")
+    if missing := kernel_store.missing_features():
         raise InputError(f"--portable: the processor cannot run its kernels, because it lacks {', '.join(missing)}")
-    if not os.access(carried_kernels.FOLDER.parent, os.W_OK):
-        raise InputError(
-            f"--portable: cannot write to {carried_kernels.FOLDER.parent}; install it in a writable folder"
-        )
-    os.environ |= {"NUMBA_CPU_NAME": carried_kernels.CPU, "NUMBA_CPU_FEATURES": ""}
+    if not os.access(kernel_store.CARRIED.parent, os.W_OK):
+        raise InputError(f"--portable: cannot write to {kernel_store.CARRIED.parent}; install it in a writable folder")
+    os.environ |= {"NUMBA_CPU_NAME": kernel_store.CPU, "NUMBA_CPU_FEATURES": ""}
 
 
 def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
@@ -133,28 +131,27 @@ def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
 def _run_one(job, samples: Path, out: Path) -> Outcome:
     import apps
     from apps.warmup import warmup_jobs
-    from gridcut.device import kernel_cache
-    from gridcut.device.kernel_folders import cache_folder
+    from gridcut.device.kernel_store import cache_folder, origins
 
-    kernel_cache.origins.clear()
+    origins.clear()
     error = warmup_jobs.run(job, samples, out)
     packages = (Path(apps.__file__).parents[1] / name for name in ("gridcut", "assign", "matching", "apps"))
     folders = {str(folder) for package in packages if (folder := cache_folder(package)) is not None}
-    return Outcome(error, dict(kernel_cache.origins), folders)
+    return Outcome(error, dict(origins), folders)
 
 
 def _store(names: set[str], folders: set[str]) -> Path:
     """Copy kernels into the package, which carries these and no others then; return the folder."""
     import json
 
-    from gridcut.device import carried_kernels
+    from gridcut.device import kernel_store
 
-    target = carried_kernels.FOLDER
+    target = kernel_store.CARRIED
     with tempfile.TemporaryDirectory(prefix="_kernels-", dir=target.parent) as new:
         for name in names:
             source = next(path for folder in folders if (path := Path(folder) / name).is_file())
             shutil.copyfile(source, Path(new) / name)
-        (Path(new) / carried_kernels.ABOUT).write_text(json.dumps(carried_kernels.about(), indent=1))
+        (Path(new) / kernel_store.ABOUT.name).write_text(json.dumps(kernel_store.about(), indent=1))
         os.chmod(new, 0o755)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(new, target)

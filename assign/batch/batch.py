@@ -35,8 +35,8 @@ from assign.batch.batch_paths import (
     reduce_rows,
 )
 from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
-from gridcut.device.compiled_calls import address_of, call_address
-from gridcut.device.views import unmarked
+from gridcut.device.arguments import unmarked
+from gridcut.device.intrinsics import address_of, call_address
 
 SOLVED, INFEASIBLE = 0, 1
 LANES = 32  # rows are padded to a multiple of this length

@@ -212,7 +212,7 @@ def _is_valid(cost: np.ndarray, maximize: bool) -> bool:
 
 def _fits(cost: np.ndarray, shape: tuple[int, ...]) -> bool:
     """Whether prices of these integers fit int64, in a matrix of this shape."""
-    from gridcut.device.number_limits import INT64_MAX
+    from gridcut.device.arguments import INT64_MAX
 
     largest = max(abs(int(cost.min())), abs(int(cost.max()))) if cost.size else 0
     return cost.dtype != np.uint64 and (sum(shape) + 1) * largest * 4 <= INT64_MAX

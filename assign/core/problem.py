@@ -4,18 +4,91 @@ A Problem has no more rows than columns (otherwise the matrix is transposed) and
 negated).  It is dense, or sparse with the allowed pairs only.  The solvers do not check anything again.
 """
 
+import operator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
-from assign.core.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
-from assign.core.compressed import rows_of
 from gridcut.device import cuda_is_available
-from gridcut.device.arguments import check_switch
-from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
-from gridcut.device.number_limits import INT64_MAX
-from gridcut.device.views import unmarked
+from gridcut.device.arguments import INT64_MAX, check_switch, plain_array, reject_masked, unmarked
+from gridcut.device.arrays import DeviceArray, on_device, to_host, widened, wrap_device_array
+from gridcut.device.sparse import check_compressed, check_matrix, is_sparse
+
+# Arrays of the dtypes that the solvers support
+
+DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
+# dtypes that convert to one of DTYPES without loss
+WIDER = {
+    "bool": np.int32,
+    "int8": np.int32,
+    "int16": np.int32,
+    "uint8": np.int32,
+    "uint16": np.int32,
+    "uint32": np.int64,
+    "float16": np.float32,
+}
+MAX_SIDES = 2**31 - 1  # rows and columns share one range of int32 indices
+
+
+def as_array(name: str, value) -> np.ndarray:
+    """Convert an argument to an array; raises TypeError for masked entries, in rows of a list too, and non-arrays."""
+    for part in value if isinstance(value, list | tuple) else ():
+        reject_masked(name, part)
+    return plain_array(name, value)
+
+
+def matrix_of(name: str, value) -> np.ndarray:
+    """Convert an argument to a dense matrix with one of DTYPES."""
+    array = as_array(name, value)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a matrix with 2 axes, got shape {array.shape}")
+    check_sides(name, array.shape)
+    return supported(name, array)
+
+
+def supported(name: str, array: np.ndarray) -> np.ndarray:
+    """The array converted to the smallest of DTYPES that holds its values; itself if it has one of them."""
+    if array.dtype == np.uint64 and (not array.size or array.max() <= INT64_MAX):
+        return array.astype(np.int64)
+    return array.astype(supported_type(name, array.dtype), copy=False)
+
+
+def supported_type(name: str, dtype: np.dtype) -> np.dtype:
+    """The smallest of DTYPES that holds all values of a dtype, in native byte order."""
+    native = dtype.newbyteorder("=")
+    if native in DTYPES:
+        return native
+    if native.name not in WIDER:
+        names = ", ".join(t.name for t in DTYPES)
+        raise TypeError(f"{name} must be {names}, or convert to one of them without loss; got dtype {dtype}")
+    return np.dtype(WIDER[native.name])
+
+
+def check_sides(name: str, shape) -> None:
+    """Raise ValueError if int32 indices cannot number all rows and columns."""
+    if sum(shape) > MAX_SIDES:
+        raise ValueError(f"{name} must have at most {MAX_SIDES} rows and columns together, got shape {tuple(shape)}")
+
+
+def prices_of(start, shape) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column prices from an Assignment or a pair of arrays; finite, of any size."""
+    if hasattr(start, "row_price"):
+        start = (start.row_price, start.col_price)
+    try:
+        u, v = start
+    except (TypeError, ValueError) as error:
+        raise TypeError("start must be an Assignment, or a pair of row and column prices") from error
+    u, v = (as_array("start", to_host(a)) for a in (u, v))
+    if (u.shape, v.shape) != ((shape[0],), (shape[1],)):
+        raise ValueError(f"start must hold {shape[0]} and {shape[1]} prices, got shapes {u.shape} and {v.shape}")
+    if u.dtype.kind not in "iuf" or v.dtype.kind not in "iuf":
+        raise TypeError(f"start must hold numbers, got {u.dtype} and {v.dtype}")
+    if not (np.isfinite(u).all() and np.isfinite(v).all()):
+        raise ValueError("start must hold finite prices")
+    return u, v
+
 
 MAX_SPARSE_SHARE = 0.25  # a matrix with a smaller share of allowed pairs is solved as a sparse one
 MAX_EXACT_FLOAT = 2**52  # float64 holds these integers, and sums and differences of two of them
@@ -282,3 +355,113 @@ def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
         array = wrap_device_array("cost", widened(cost, np.dtype(wider)))
     transposed = array.shape[0] > array.shape[1]
     return Problem(Dense(array), None, 0, 0, transposed, maximize, False, None, 0, array.library, array)
+
+
+# Sparse costs in canonical form: ascending columns in each row, each pair stored once
+
+TUPLE_HINT = (
+    "a tuple of four is read as (indptr, indices, cost, shape); pass a list or an array for a matrix of four rows"
+)
+
+
+def rows_of(cost):
+    """indptr (int64), indices (int32), costs and shape of sparse costs; None if `cost` is not sparse."""
+    if is_sparse(cost):
+        if cost.ndim != 2:
+            raise ValueError(f"cost must have 2 axes, got shape {cost.shape}")
+        check_sides("cost", cost.shape)
+        check_matrix("cost", cost)
+        return canonical(*_rows_of_matrix(cost), cost.shape, merge=True)
+    # A row of a dense matrix can be mistaken for a shape only if it has two entries.
+    if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1 and (len(cost[3]) == 2 or _is_ragged(cost)):
+        try:
+            return _rows_of_parts(*cost)
+        except (TypeError, ValueError) as error:
+            if _is_ragged(cost):
+                raise
+            raise type(error)(f"{error}; {TUPLE_HINT}") from error
+    return None
+
+
+def _is_ragged(parts) -> bool:
+    return len({np.shape(part) for part in parts}) > 1
+
+
+def _rows_of_matrix(matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """CSR arrays of a validated SciPy matrix, in any order and possibly with duplicates."""
+    wide = matrix.dtype if matrix.dtype == np.uint64 else supported_type("cost", matrix.dtype)
+    if matrix.format == "coo":
+        row, col = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+        # A CSR matrix with one entry per row, whose columns are the row indices: transposing it sorts by row.
+        entries = len(row)
+        ones = scipy.sparse.csr_array(
+            (np.ones(entries, np.int8), row, np.arange(entries + 1)), shape=(entries, matrix.shape[0])
+        ).tocsc()
+        return ones.indptr, col[ones.indices], matrix.data[ones.indices]
+    if matrix.format == "lil":  # whose conversion fails for read-only arrays
+        indptr = np.append(0, np.cumsum([len(cols) for cols in matrix.rows], dtype=np.int64))
+        indices = np.fromiter(chain.from_iterable(matrix.rows), np.int32, indptr[-1])
+        return indptr, indices, np.fromiter(chain.from_iterable(matrix.data), matrix.dtype, indptr[-1])
+    if matrix.format != "csr":
+        matrix = matrix.astype(wide, copy=False).tocsr()
+        check_matrix("cost", matrix)
+    end = matrix.indptr[-1]
+    return matrix.indptr, matrix.indices[:end], matrix.data[:end]
+
+
+def _rows_of_parts(indptr, indices, values, shape):
+    """CSR arrays from a tuple of arrays, in which each pair must be stored once."""
+    try:
+        n, m = (operator.index(size) for size in shape)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"shape must be two integers, got {shape!r}") from error
+    if n < 0 or m < 0:
+        raise ValueError(f"shape must be two non-negative integers, got {shape!r}")
+    check_sides("cost", (n, m))
+    indptr, indices, values = (
+        as_array(name, part) for name, part in (("indptr", indptr), ("indices", indices), ("cost", values))
+    )
+    if not indices.size:
+        indices = indices.astype(np.int32)  # NumPy converts an empty list to floats
+    check_compressed("cost", indptr, indices, (n, m))
+    if int(indptr[-1]) != len(indices):
+        raise ValueError(f"cost: indptr must end at {len(indices)}, the number of indices; got {indptr[-1]}")
+    if values.shape != indices.shape:
+        raise ValueError(f"cost must have one entry per index, {len(indices)}, got shape {values.shape}")
+    return canonical(indptr, indices, values, (n, m), merge=False)
+
+
+def canonical(indptr, indices, values, shape, *, merge: bool):
+    """Sort each row; sum duplicates if `merge`, else raise ValueError; convert float32 to float64."""
+    indptr, indices = indptr.astype(np.int64, copy=False), indices.astype(np.int32, copy=False)
+    values = supported("cost", values)
+    # A new SciPy matrix around these arrays, because the flags of the caller's matrix may be out of date.
+    if not scipy.sparse.csr_array((values, indices, indptr), shape=shape).has_canonical_format:
+        positions = np.arange(len(indices))
+        ordered = scipy.sparse.csr_array((positions, indices, indptr), shape=shape, copy=True)
+        ordered.sort_indices()
+        indptr, indices, values = (
+            ordered.indptr.astype(np.int64), ordered.indices.astype(np.int32), values[ordered.data]
+        )  # fmt: skip
+        first = np.append(True, indices[1:] != indices[:-1])[: len(indices)]
+        first[indptr[:-1][np.diff(indptr) > 0]] = True
+        if not first.all():
+            if not merge:
+                raise ValueError("indices must not contain a column twice in one row")
+            starts = np.flatnonzero(first)
+            indptr, indices, values = np.searchsorted(starts, indptr), indices[starts], _sums(values, starts)
+    if values.dtype == np.float32:
+        values = values.astype(np.float64)
+    return indptr, indices, values, shape
+
+
+def _sums(values, starts):
+    """Sums of values[starts[k] : starts[k + 1]], in int64 or float64."""
+    if values.dtype.kind == "f":
+        return np.add.reduceat(values.astype(np.float64), starts)
+    values = values.astype(np.int64)
+    low = np.add.reduceat(values & 0xFFFFFFFF, starts)
+    high = np.add.reduceat(values >> 32, starts) + (low >> 32)
+    if high.min() < -(2**31) or high.max() >= 2**31:
+        raise ValueError("cost: the sum of the entries of a pair that is stored more than once does not fit int64")
+    return (high << 32) | (low & 0xFFFFFFFF)

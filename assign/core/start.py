@@ -9,7 +9,7 @@ rows and columns, and so may the prices, up to MAX_PRICE_RATIO times the largest
 
 import numpy as np
 
-from assign.core.arrays import prices_of
+from assign.core.problem import prices_of
 
 MAX_PRICE_RATIO = 16  # largest price, as a multiple of the largest cost
 MAX_EXACT_RATIO = 4  # see `lost_digits`

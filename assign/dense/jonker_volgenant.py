@@ -29,7 +29,7 @@ from numba.extending import overload
 
 from assign.batch.batch_paths import INFINITY32, INFINITY64, augment, minimum, price_of, reduce_columns, reduce_rows
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX
 
 LANES = 8  # rows are padded to a multiple of this length
 

@@ -14,7 +14,7 @@ import numpy as np
 from assign.core.certificate import exact_integers
 from assign.flow.flow_problem import UNLIMITED, GivenNetwork
 from gridcut.device import CertificateError
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX
 
 
 def certify_flow(given: GivenNetwork, flow: np.ndarray, total: int, price: np.ndarray) -> None:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assign.core.arrays import as_array
-from gridcut.device.number_limits import INT32_MAX, INT64_MAX
+from assign.core.problem import as_array
+from gridcut.device.arguments import INT32_MAX, INT64_MAX
 
 UNLIMITED = 2**62  # the capacity of an arc without limit
 MAX_TOTAL = 2**61  # of all finite capacities, bounds and supplies, so that sums of flows fit int64

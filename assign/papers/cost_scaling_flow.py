@@ -27,7 +27,7 @@ import numpy as np
 from assign.flow import network_simplex
 from assign.flow.flow_problem import UNLIMITED, Network
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX
 
 ALPHA = 10
 

@@ -5,10 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from gridcut.device.arguments import MAX_COUNT, check_count
-from gridcut.device.number_limits import INT32_MAX
+from gridcut.device.arguments import INT32_MAX, MAX_COUNT, check_count, unmarked
 from gridcut.device.sparse import as_scipy
-from gridcut.device.views import unmarked
 from gridcut.graph.flow_between import certify_flow_matrix
 from gridcut.graph.graph_flow import graph_max_flow
 

@@ -1,13 +1,16 @@
 """`Cut`, the result of a solve: value, labels, residuals, flow, and a certificate of optimality."""
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from gridcut.core.cut_capacity import Measured, cut_capacity, measure_cut
 from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import Reader, fill, reader
-from gridcut.core.problem import Offset, Problem, check_offset, check_problem
+from gridcut.core.problem import Offset, Problem, check_offset, check_problem, ends, pixel_at
+from gridcut.core.units import MAX_LOSS
 from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host, to_library
 from gridcut.device.result import GridResult
@@ -206,3 +209,78 @@ def arc_of(grid: Grid, offset: Offset) -> np.ndarray:
         by_pixel = grid.residual.reshape(layout.size, layout.arcs)
         values = layout.interior(by_pixel)[..., layout.arc(offset)]
     return values * grid.unit if isinstance(grid.unit, float) else values.copy()
+
+
+# From a solved grid to the cut that a caller sees
+
+
+def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, Measured | None]:
+    """The capacity of the cut, from the caller's arrays, and the loss by rounding, None if it need not be checked."""
+    if not problem.is_float:
+        return cut_capacity(views, labels, False), None
+    if views.bound is None:
+        value = cut_capacity(views, labels, True)
+        if labels.size * (1 + views.layout.arcs) * unit <= MAX_LOSS * value < math.inf:
+            return value, None  # the loss is less than one unit per capacity, so it need not be summed
+    cut = measure_cut(views, labels, unit)
+    if cut.value == math.inf:
+        from gridcut.core.cut import infinite_cut
+
+        raise infinite_cut(problem, labels)
+    return cut.value, cut
+
+
+def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
+    """The labels of a solved grid: True on the source side, in the grid's shape."""
+    labels = np.empty(problem.shape, bool)
+    np.logical_not(grid.layout.interior(sink_side), out=labels)
+    if problem.mask is not None:
+        labels &= problem.mask
+    return labels
+
+
+def empty_cut(problem: Problem, device, method) -> Cut:
+    """The cut of a grid without pixels."""
+    seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
+    stats = {"seconds": seconds, "dtype": "int32", "unit": 1.0 if problem.is_float else 1}
+    labels = to_library(np.zeros(problem.shape, bool), problem.library)
+    nothing = np.zeros((), np.int32)
+    kept = problem._replace(source=nothing, sink=nothing, edges=dict.fromkeys(problem.edges, nothing), mask=None)
+    lazy = LazySolved(Solved(kept._replace(library=None), None, None, []), library=problem.library)
+    return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, lazy)
+
+
+# The error for problems whose every cut is infinite
+
+
+def infinite_cut(problem: Problem, labels: np.ndarray) -> ValueError:
+    """The error for a minimum cut of infinite capacity; its message contains an infinite capacity that is cut."""
+    for name, cut in _infinite(problem, labels):
+        if cut is not None:
+            return ValueError(
+                f"every cut has infinite capacity: infinite capacities lead from the source to the sink, for instance "
+                f"over {name} at {cut}; make one of them finite"
+            )
+    return ValueError(
+        "source, sink and edges are too large: the capacity of the minimum cut is larger than the largest float; scale "
+        "them down"
+    )
+
+
+def _infinite(problem: Problem, labels: np.ndarray):
+    """For each array, its name and the first of its infinite capacities in the cut, or None."""
+    used = np.ones(problem.shape, bool) if problem.mask is None else problem.mask
+    whole = ends(problem.shape, ())[0]
+    for name, array, side in (("source", problem.source, ~labels), ("sink", problem.sink, labels)):
+        yield name, _first(np.isinf(array) & side & used, whole)
+    for offset, array in problem.edges.items():
+        near, far = ends(problem.shape, (offset,))
+        cut = labels[near] & ~labels[far]
+        if tuple(-i for i in offset) not in problem.edges:
+            cut = labels[near] != labels[far]
+        cut &= used[near] & used[far] & np.isinf(np.broadcast_to(array, problem.shape)[near])
+        yield f"edges[{offset}]", _first(cut, near)
+
+
+def _first(found: np.ndarray, place) -> tuple[int, ...] | None:
+    return pixel_at(found, place) if found.any() else None

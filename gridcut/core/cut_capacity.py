@@ -14,7 +14,7 @@ from gridcut.core import sums
 from gridcut.core.load import Plane, Reader, fill
 from gridcut.core.units import difference, scale_of, units
 from gridcut.device import kernel, run_threads
-from gridcut.device.views import unmarked
+from gridcut.device.arguments import unmarked
 
 
 class Measured(NamedTuple):

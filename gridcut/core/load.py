@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core.grid import Grid, Layout, make_layout
-from gridcut.core.problem import Offset, Problem, first_bad
-from gridcut.core.terms import ends
+from gridcut.core.problem import Offset, Problem, ends, first_bad
 from gridcut.core.units import choose_unit, clamp_kernel, difference, scale_of, units
 from gridcut.device import kernel, run_threads, thread_count
-from gridcut.device.number_limits import INT32_MAX, INT64_MAX
+from gridcut.device.arguments import INT32_MAX, INT64_MAX
 
 BAND_PIXELS = 1 << 14  # pixels loaded from all arrays before the next band; fits into a core's L2 cache
 SHARED_CELLS = 1 << 20  # cells from which the threads share the lines; 2^18 cells are loaded in a millisecond

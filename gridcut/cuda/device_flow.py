@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.cut import Cut, LazySolved, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved, infinite_cut
 from gridcut.core.cut_capacity import Measured
 from gridcut.core.grid import Grid
-from gridcut.core.infinite_cut import infinite_cut
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import Clock, Solution, is_accurate, solve_exactly
@@ -18,8 +17,8 @@ from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kernel
 from gridcut.cuda.tile_layout import to_flat
 from gridcut.device.arrays import allocate, download, overwrite, refusing, return_as, synchronize, to_host
+from gridcut.device.choose import Implementation
 from gridcut.device.launch import launch
-from gridcut.device.method_table import Implementation
 
 SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 

@@ -1,16 +1,24 @@
 """Shared below the algorithms of all packages: devices, compiled and cached kernels, atomics, threads.
 
-`choose` selects devices, `compile` has the decorators of CPU kernels, `kernel_cache` stores machine code on disk,
-`atomics` and `bits` add operations that numba lacks on the CPU, `errors` has the error of every certificate, `sparse`
-validates sparse matrices, and `threads` runs worker threads.  Importing this package imports numba, but not numba.cuda.
+`choose` selects devices, `compile` has the decorators of CPU kernels, `kernel_store` stores machine code on disk,
+`intrinsics` adds operations that numba lacks on the CPU, `arguments` validates parameters and has the error of every
+certificate, `sparse` validates sparse matrices, and `threads` runs worker threads.  Importing this package imports
+numba, but not numba.cuda.
 """
 
 import gridcut.device.numba_import  # noqa: F401, before the others, which import numba
-from gridcut.device.atomics import atomic_add, atomic_and, atomic_cas, atomic_load, atomic_or, atomic_store
-from gridcut.device.bits import lowest_bit
+from gridcut.device.arguments import CertificateError
 from gridcut.device.choose import DeviceName, cuda_is_available, resolve
 from gridcut.device.compile import inlined_kernel, inner_kernel, kernel, parallel_kernel
-from gridcut.device.errors import CertificateError
+from gridcut.device.intrinsics import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_load,
+    atomic_or,
+    atomic_store,
+    lowest_bit,
+)
 from gridcut.device.threads import run_threads, thread_count
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Validation of parameters, the same in every package.
+"""Validation of parameters, the same in every package, and the error of every certificate.
 
 A wrong type raises TypeError, a wrong value ValueError.  Both messages contain the parameter's name, the value received
 and the accepted values.
@@ -10,6 +10,10 @@ from collections.abc import Iterable
 from numbers import Real
 
 import numpy as np
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+
 
 MAX_COUNT = 2**62  # counts that kernels sum in 64 bits
 MAX_THREADS = 1024
@@ -121,3 +125,29 @@ def plain_array(name: str, value) -> np.ndarray:
         wider = [dtype for dtype in WIDE if np.can_cast(array.dtype, dtype)]
         return array.astype(wider[0]) if wider else array
     return array
+
+
+class CertificateError(RuntimeError):
+    """Raised when a result fails its certificate: a defect in cutmatch, or arrays modified since the solve.
+
+    Every `check()` of `gridcut`, `assign`, `matching` and `apps` raises this class.
+    """
+
+
+# Views of a caller's arrays in the few types for which kernels are compiled: numba types read-only arrays apart, so a
+# kernel would be compiled once more for a matrix from a read-only file, and once for each subset of its read-only
+# arguments.  Kernels never write to their inputs, so they get views that do not carry the mark.
+
+
+class _Memory:
+    """The memory of an array, exposed to numpy as writeable; keeps the array alive."""
+
+    def __init__(self, owner: np.ndarray):
+        self.owner = owner
+        interface = dict(owner.__array_interface__)
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def unmarked(array: np.ndarray) -> np.ndarray:
+    """The array itself, or a view of a read-only one without that mark; for kernels that do not write to it."""
+    return array if array.flags.writeable else np.asarray(_Memory(array))

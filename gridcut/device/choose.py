@@ -2,8 +2,9 @@
 
 import sys
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numba
 
@@ -76,3 +77,34 @@ def cuda_obstacle() -> str:
         return f"numba-cuda, which a GPU needs, has no package for a Python newer than {newest} (use {newest})"
     how = "pip install 'numba-cuda[cu13]<0.31' 'numpy<2.5', or pip install '.[cuda13]' in a clone of cutmatch"
     return f"numba-cuda is not installed ({how})"
+
+
+# Tables of methods: data, so that importing a table imports no solver, and numba.cuda is imported for CUDA methods only
+
+
+class Implementation(NamedTuple):
+    """A method on one device; a call imports its solver and calls it.
+
+    solver       "module:function"
+    parameters   the keywords that callers may pass to it
+    """
+
+    solver: str
+    parameters: tuple[str, ...] = ()
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        module, function = self.solver.split(":")
+        return getattr(import_module(module), function)(*arguments, **keywords)
+
+
+class Method(NamedTuple):
+    """The implementations of a method, None for a device on which it does not run."""
+
+    cpu: Implementation | None = None
+    cuda: Implementation | None = None
+
+    def on(self, device: str) -> Implementation:
+        """The implementation for "cpu" or "cuda", which exists."""
+        found = self.cpu if device == "cpu" else self.cuda
+        assert found is not None
+        return found

@@ -24,7 +24,7 @@ import time
 import numpy as np
 from numba import config, cuda, types
 
-from gridcut.device.kernel_cache import KernelStore, keep
+from gridcut.device.kernel_store import KernelStore, keep
 
 if config.ENABLE_CUDASIM:
     from gridcut.device.cuda_simulator import Cuda, exchange
@@ -39,6 +39,7 @@ else:
         """Machine code of a CUDA kernel."""
 
         code = CudaCode
+        is_carried = False
 
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # small images launch small grids; the user cannot act on that warning

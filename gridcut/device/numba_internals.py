@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -20,6 +21,8 @@ from typing import Any, NamedTuple
 
 from numba import types
 from numba.core import cgutils
+
+from gridcut.device.interrupts import deferred
 
 
 class Internal(NamedTuple):
@@ -36,60 +39,40 @@ SEEN = {  # by distribution
     "numba-cuda": "0.30.4",
 }
 UUID = re.compile(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # in pickled intrinsics, another one in each process
-_COMPILED_AGAIN = "kernels are not stored: every process compiles those that it calls"
+_AGAIN = "every process compiles the kernels that it calls"
+_CPU_OPTIONS, _CODE = "numba.core.cpu.CPUTargetOptions", "numba.core.codegen.JITCodeLibrary"
+_THREADS = "numba.np.ufunc.parallel"
+_DRIVER = "numba.cuda.cudadrv.driver"
+_SIMULATOR = "numba.cuda.simulator"
 
 CPU = (
-    Internal("numba.core.cpu.CPUTargetOptions", "_nrt", "no reference counts of arrays", "inner kernels are slower"),
-    Internal("numba.core.cpu.CPUTargetOptions", "forceinline", "callees in their callers", "inner kernels are slower"),
-    Internal("numba.core.cpu.CPUTargetOptions", "no_cpython_wrapper", "no unused code", "compilation is slower"),
-    Internal("numba.core.cpu.CPUTargetOptions", "no_cfunc_wrapper", "no unused code", "compilation is slower"),
+    Internal(_CPU_OPTIONS, "_nrt", "no reference counts of arrays", "inner kernels are slower"),
+    Internal(_CPU_OPTIONS, "forceinline", "callees in their callers", "inner kernels are slower"),
+    Internal(_CPU_OPTIONS, "no_cpython_wrapper", "no unused code", "compilation is slower"),
+    Internal(_CPU_OPTIONS, "no_cfunc_wrapper", "no unused code", "compilation is slower"),
+    Internal(_CODE, "_finalize_final_module", "no interrupt while LLVM calls numba", "interrupts may crash"),
+    Internal("llvmlite.binding.ffi.OutputString", "close", "frees a string once", "interrupts may crash"),
+    Internal(_THREADS, "_get_num_threads", "a count without a lock", "an interrupt may leave the lock acquired"),
     Internal("a dispatcher", "get_call_template", "one version for all literals", "compilation is slower"),
-    Internal("a dispatcher", "_cache", "where kernels are looked up before they are compiled", _COMPILED_AGAIN),
-    Internal("numba.core.caching", "CompileResultCacheImpl", "machine code to pickle, and back", _COMPILED_AGAIN),
-    Internal("numba.core.serialize", "dumps", "pickles machine code and closures", _COMPILED_AGAIN),
-    Internal(
-        "numba.core.environment",
-        "Environment",
-        "constants of stored code, without the modules that implement functions that are in it",
-        "the first stored kernel takes 0.05 s longer",
-    ),
-    Internal(
-        "a dispatcher",
-        "_compilation_chain_init_hook",
-        "looks for extensions of numba's compiler, which stored code does not need",
-        "the first stored kernel takes 0.02 s longer",
-    ),
-    Internal("a code generator", "magic_tuple", "the processor of machine code", _COMPILED_AGAIN),
-    Internal("numba.core.runtime", "rtsys", "starts the memory manager alone", "the first stored kernel takes 0.25 s"),
-    Internal(
-        "numba.core.compiler_lock",
-        "global_compiler_lock",
-        "a fork waits for the compiler",
-        "a process forked while another thread compiles may wait endlessly",
-    ),
-    Internal(
-        "numba.np.ufunc.parallel",
-        "_get_num_threads",
-        "the number of threads without a lock",
-        "an interrupt may leave the lock acquired",
-    ),
+    Internal("a dispatcher", "_cache", "where kernels are looked up before they are compiled", _AGAIN),
+    Internal("a dispatcher", "_compilation_chain_init_hook", "no extensions for stored code", "0.02 s a process"),
+    Internal("a code generator", "magic_tuple", "the processor of machine code", _AGAIN),
+    Internal("numba.core.caching", "CompileResultCacheImpl", "machine code to pickle, and back", _AGAIN),
+    Internal("numba.core.serialize", "dumps", "pickles machine code and closures", _AGAIN),
+    Internal("numba.core.environment", "Environment", "constants of stored code alone", "0.05 s a process"),
+    Internal("numba.core.runtime", "rtsys", "starts the memory manager alone", "0.25 s a process"),
+    Internal("numba.core.compiler_lock", "global_compiler_lock", "a fork waits for it", "a forked process may hang"),
     Internal("numba.core.cgutils", "get_item_pointer", "address of an array's element", "ImportError"),
     Internal("a context", "make_array", "fields of an array", "ImportError"),
     Internal("a context", "call_conv", "call of a kernel by its address", "ImportError"),
     Internal("a compiled kernel", "library", "its machine code", "ImportError"),
     Internal("a compiled kernel", "fndesc", "its name in the machine code", "ImportError"),
 )
-_DRIVER = "numba.cuda.cudadrv.driver"
 CUDA = (
-    Internal("numba.cuda.dispatcher", "CUDACacheImpl", "machine code to pickle, and back", _COMPILED_AGAIN),
-    Internal("numba.cuda.serialize", "dumps", "pickles closures", _COMPILED_AGAIN),
-    Internal("numba.cuda.utils", "numba_target_override", "the target while code is loaded", _COMPILED_AGAIN),
-    Internal(
-        _DRIVER,
-        "_module_finalizer",
-        "unloads code that several GPUs share once",
-        "a process that has used several GPUs may crash when it ends",
-    ),
+    Internal("numba.cuda.dispatcher", "CUDACacheImpl", "machine code to pickle, and back", _AGAIN),
+    Internal("numba.cuda.serialize", "dumps", "pickles closures", _AGAIN),
+    Internal("numba.cuda.utils", "numba_target_override", "the target while code is loaded", _AGAIN),
+    Internal(_DRIVER, "_module_finalizer", "unloads shared code once", "after several GPUs, an exit may crash"),
     Internal(_DRIVER, "NumbaCUDAMemoryManager", "tells other libraries' memory managers apart", "memory is not pooled"),
     Internal("a GPU's context", "memory_manager", "frees memory that numba keeps", "it is freed later"),
     Internal("a GPU's context", "deallocations", "frees objects that numba keeps", "they are freed later"),
@@ -104,7 +87,6 @@ CUDA = (
     Internal("a compiled CUDA kernel", "library", "its handle, for launches by the driver", "ImportError"),
     Internal("a compiled CUDA kernel", "cooperative", "how it is launched", "ImportError"),
 )
-_SIMULATOR = "numba.cuda.simulator"
 SIMULATOR = (
     Internal(f"{_SIMULATOR}.kernel", "_kernel_context", "names that exist only inside kernels", "ImportError"),
     Internal(f"{_SIMULATOR}.kernel", "BlockManager", "runs the threads of a block", "ImportError"),
@@ -143,12 +125,12 @@ def found(module: str, name: str) -> Any:
 
 # Compilation and threads
 
-_CPU_OPTIONS = found("numba.core.cpu", "CPUTargetOptions")
+_options = found("numba.core.cpu", "CPUTargetOptions")
 
 
 def _known(**options) -> dict:
     """Those of numba.njit's undocumented options that this version has."""
-    return {name: value for name, value in options.items() if hasattr(_CPU_OPTIONS, name)}
+    return {name: value for name, value in options.items() if hasattr(_options, name)}
 
 
 NO_C_WRAPPER = _known(no_cfunc_wrapper=True)  # for callers in C; saves a tenth of the time to compile a kernel
@@ -184,6 +166,24 @@ def thread_count_without_lock() -> int:
     if getattr(_threads, "_is_initialized", False) and hasattr(_threads, "_get_num_threads"):
         return _threads._get_num_threads()
     return 0
+
+
+def make_whole(owner, name: str) -> None:
+    """Let interrupts wait while a method runs, if this version has it."""
+    method = getattr(owner, name, None)
+    if method is None:
+        return
+
+    @wraps(method)
+    def whole(*arguments):
+        with deferred():
+            return method(*arguments)
+
+    setattr(owner, name, whole)
+
+
+make_whole(found("numba.core.codegen", "JITCodeLibrary"), "_finalize_final_module")
+make_whole(found("llvmlite.binding.ffi", "OutputString"), "close")
 
 
 # Stored machine code

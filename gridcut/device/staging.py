@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from gridcut.device.atomics import atomic_add
 from gridcut.device.compile import inlined_kernel, parallel_kernel
 from gridcut.device.foreign_calls import bytes_at, call_function
+from gridcut.device.intrinsics import atomic_add
 
 SLOT = 1 << 20  # bytes
 SLOTS = 2  # of each thread

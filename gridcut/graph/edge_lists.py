@@ -3,7 +3,7 @@
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX
 
 
 def edge_lists(nodes: int, tail, head, forward, back) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

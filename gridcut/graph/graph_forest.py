@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import inlined_kernel
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from gridcut.graph.residual_graph import ARC, BACK, ONE, OUT, REVERSE, ResidualGraph
 
 ROOT = -1

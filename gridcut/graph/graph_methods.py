@@ -4,8 +4,7 @@ from typing import Literal
 
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_name
-from gridcut.device.choose import cuda_is_available
-from gridcut.device.method_table import Implementation, Method
+from gridcut.device.choose import Implementation, Method, cuda_is_available
 from gridcut.graph.graph_problem import GraphProblem
 
 DEFAULTS = {"cpu": "ibfs", "cuda": "waves"}

@@ -9,8 +9,7 @@ import numpy as np
 
 from gridcut.core.load import plane
 from gridcut.core.problem import as_capacity, bad_capacity
-from gridcut.device.arguments import plain_array
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX, plain_array
 from gridcut.device.sparse import check_compressed, check_matrix, is_sparse
 
 MAX_NODES = 2**31 - 2

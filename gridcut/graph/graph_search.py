@@ -19,7 +19,7 @@ Time O(n^2 m) as [1]; memory: the lists in graph_forest.py.
 import numpy as np
 
 from gridcut.device import inlined_kernel, kernel
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from gridcut.graph.graph_forest import (
     ARC,
     BACK,

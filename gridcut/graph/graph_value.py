@@ -11,7 +11,7 @@ import numpy as np
 from gridcut.core.cut_capacity import Measured, add_up, lost
 from gridcut.core.units import difference, scale_of
 from gridcut.device import kernel
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX
 from gridcut.graph.graph_problem import GraphProblem, Lists, lists_of
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
+from gridcut.device.arguments import INT64_MAX
 from gridcut.device.networkx_graph import NUMBERS, AdjacencyLists, NetworkxGraph, numbers_of
-from gridcut.device.number_limits import INT64_MAX
 from gridcut.graph.graph_problem import MAX_NODES, GraphProblem, check_graph_problem
 
 CAPACITY = "capacity"  # networkx's name of the edge attribute

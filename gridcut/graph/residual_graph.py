@@ -22,7 +22,7 @@ import numpy as np
 from gridcut.core.load import INT32_MAX, INT64_MAX
 from gridcut.core.units import choose_unit, difference, scale_of, units
 from gridcut.device import inlined_kernel, kernel
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from gridcut.graph.graph_problem import GraphProblem, Lists, clamped, first_bad_value, lists_of
 
 AHEAD = 4  # the reverse arcs of a row are prefetched this number of rows before it is read

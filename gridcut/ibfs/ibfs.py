@@ -34,7 +34,7 @@ import numpy as np
 
 from gridcut.core.grid import Grid, index_type
 from gridcut.device import run_threads, thread_count
-from gridcut.device.team import new_cells, run_team
+from gridcut.device.threads import new_cells, run_team
 from gridcut.ibfs.coarse_start import start_from_blocks
 from gridcut.ibfs.forest import MAX_ARCS, Forest, make_work
 from gridcut.ibfs.seams import Seams
@@ -221,14 +221,14 @@ class Run:
 
     def take_turns(self, until):
         """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
-        from gridcut.core import push_relabel_fifo  # images do not need it
-        from gridcut.core.push_relabel_highest import discharge_highest
+        from gridcut.core import push_relabel  # images do not need it
+        from gridcut.core.push_relabel import discharge_highest
 
         self.seams.restore()
         self.gave_up, most = True, 8 * self.layout.size
         while self.gave_up:
             state = self.excess, self.residual, self.layout.step
-            push_relabel_fifo.solve(*state, discharge=discharge_highest, most=most)
+            push_relabel.solve(*state, discharge=discharge_highest, most=most)
             self.patience, most = MORE * self.patience, MORE * most
             self._search_all(until)
 

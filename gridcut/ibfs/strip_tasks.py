@@ -7,8 +7,8 @@ A call from Python takes as long as a small merge, and waits for the interpreter
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.device.atomics import atomic_add, atomic_load, atomic_store
-from gridcut.device.team import CELL
+from gridcut.device.intrinsics import atomic_add, atomic_load, atomic_store
+from gridcut.device.threads import CELL
 from gridcut.ibfs.forest import activate, make_merge_work, steps_as_array
 from gridcut.ibfs.merge import grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops

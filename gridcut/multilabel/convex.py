@@ -23,8 +23,7 @@ from numpy.typing import ArrayLike
 
 from gridcut.core.certificate import check_array, check_number, made_again
 from gridcut.core.cut import Cut
-from gridcut.core.problem import Offset
-from gridcut.core.terms import ends
+from gridcut.core.problem import Offset, ends
 from gridcut.device import CertificateError, DeviceName
 from gridcut.device.result import GridResult
 from gridcut.energy import energy_of

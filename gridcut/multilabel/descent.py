@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from gridcut.core.grid import index_type, make_layout
-from gridcut.core.terms import ends
-from gridcut.device.views import unmarked
+from gridcut.core.problem import ends
+from gridcut.device.arguments import unmarked
 from gridcut.energy import energy_of
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.ibfs import Run

@@ -7,8 +7,7 @@ the same."""
 
 import numpy as np
 
-from gridcut.core.problem import Offset
-from gridcut.core.terms import ends
+from gridcut.core.problem import Offset, ends
 
 CLAMP_RATIO = 2.0**30  # costs up to this many times all edges of a pixel are never clamped
 HEADROOM = 2.0**10  # distance of the clamped costs from the bound, relative to the other costs

@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.device.views import unmarked
+from gridcut.device.arguments import unmarked
 from gridcut.graph.graph_flow import cut_of_graph
 from gridcut.graph.graph_problem import GraphProblem
 from gridcut.multilabel.labelling import choices

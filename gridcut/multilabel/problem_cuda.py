@@ -9,14 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from gridcut.core.grid import make_layout
-from gridcut.core.problem import as_array, as_device_array, check_offset
-from gridcut.core.terms import ends
+from gridcut.core.problem import as_array, as_device_array, check_offset, ends
 from gridcut.cuda.pixel_kernels import grid_for
 from gridcut.cuda.tile_layout import has_only_direct_neighbours, make_tile_layout, to_image
-from gridcut.device.arguments import plain_array
+from gridcut.device.arguments import INT64_MAX, plain_array
 from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, on_device, to_host, upload
 from gridcut.device.launch import launch
-from gridcut.device.number_limits import INT64_MAX
 from gridcut.multilabel.forbidden import CLAMP_RATIO
 from gridcut.multilabel.label_kernels_cuda import (
     BOX_SIZE,

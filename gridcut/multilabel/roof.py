@@ -17,9 +17,8 @@ from gridcut.core.cut import Cut
 from gridcut.core.cut_capacity import cut_capacity
 from gridcut.core.grid import make_layout
 from gridcut.core.load import reader
-from gridcut.core.problem import Offset, check_problem
+from gridcut.core.problem import Offset, check_problem, ends
 from gridcut.core.sums import total
-from gridcut.core.terms import ends
 from gridcut.device import CertificateError, DeviceName
 from gridcut.device.result import GridResult
 from gridcut.energy import BinaryEnergy, differ

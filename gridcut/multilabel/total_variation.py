@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core.grid import index_type, make_layout
-from gridcut.core.terms import ends
+from gridcut.core.problem import ends
 from gridcut.device import CertificateError, DeviceName, resolve, run_threads, thread_count
 from gridcut.ibfs.forest import Forest, make_work
 from gridcut.ibfs.prepass import push_one_hop, push_two_hops

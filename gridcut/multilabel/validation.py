@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridcut.core.problem import check_offset
-from gridcut.core.terms import ends, pixel_at
+from gridcut.core.problem import check_offset, ends, pixel_at
 from gridcut.device.arguments import check_count, numbers_of, plain_array
 from gridcut.multilabel.forbidden import clamped_costs
 

@@ -15,11 +15,10 @@ from gridcut.core.changes import (
     find_changes_kernel,
     sink_excess_kernel,
 )
-from gridcut.core.cut import Cut, LazySolved, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved, labels_of, value_of
 from gridcut.core.cut_capacity import capacity_to_sink
 from gridcut.core.grid import Grid
 from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, plane, reader, used_pixels
-from gridcut.core.outcome import labels_of, value_of
 from gridcut.core.problem import Problem, bad_capacity
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import scale_of, still_fits

@@ -8,8 +8,8 @@ import scipy.sparse
 from gridcut.device.sparse import as_scipy
 from matching import methods
 from matching.core.graph_input import bipartite_graph
+from matching.core.matching import start_on_host
 from matching.core.sparse import not_a_graph
-from matching.core.start import start_on_host
 from matching.solving import structural_rank
 
 __all__ = ["maximum_bipartite_matching", "structural_rank"]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridcut.device import CertificateError
+from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import to_host, to_library
 from gridcut.device.result import Result
 from matching.core.device_graph import DeviceBipartiteGraph
@@ -116,7 +117,7 @@ class Matching(Result):
         Uses `ax`, or else the current axes, and returns them.  Raises ImportError if `ax` is None and matplotlib is not
         installed.
         """
-        from gridcut.device.matrix_plot import plot_matrix
+        from gridcut.device.figures import plot_matrix
 
         graph, row_match, _ = self._on_host()
         rows = np.flatnonzero(row_match >= 0)
@@ -142,3 +143,45 @@ class Matching(Result):
     def _as_library_arrays(self, *arrays):
         """Arrays of the host as arrays of the caller's library."""
         return tuple(to_library(a, getattr(self._graph, "library", None)) for a in arrays)
+
+
+# The matching that `start=` gives to a search.  matching/solving_cuda.py checks starts on the GPU and raises the same
+# errors.  O(n + m + edges of the rows that are matched in it)
+
+
+def start_on_host(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
+    """(row_match, col_match) as new arrays, all -1 if start is None; raises ValueError if it is not a matching."""
+    row_match, col_match = np.empty(graph.rows, np.int32), np.empty(graph.cols, np.int32)
+    row_match.fill(-1)
+    col_match.fill(-1)
+    if start is None:
+        return row_match, col_match
+    from matching.core.certificate import certify_pairs
+
+    given = plain_array("start", to_host(getattr(start, "row_match", start)))
+    if given.shape != (graph.rows,):
+        raise wrong_shape(given.shape, graph.rows)
+    if given.dtype.kind not in "iu" and given.size:
+        raise wrong_dtype(given.dtype)
+    if given.size and not (given.min() >= -1 and given.max() < graph.cols):
+        raise wrong_columns(graph.cols)
+    row_match[:] = given
+    rows = np.flatnonzero(row_match >= 0)
+    col_match[row_match[rows]] = rows
+    try:
+        certify_pairs(graph, row_match, col_match)
+    except CertificateError as error:
+        raise ValueError(f"start must be a matching in the graph: {error}; set such rows to -1") from None
+    return row_match, col_match
+
+
+def wrong_shape(shape, rows: int) -> ValueError:
+    return ValueError(f"start must hold the column of each of the {rows} rows, got shape {tuple(shape)}")
+
+
+def wrong_dtype(dtype) -> TypeError:
+    return TypeError(f"start must hold integers, the column of each row or -1, got dtype {dtype}")
+
+
+def wrong_columns(cols: int) -> ValueError:
+    return ValueError(f"start must hold columns in 0 ... {cols - 1}, or -1 for unmatched rows")

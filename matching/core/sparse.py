@@ -11,9 +11,8 @@ from itertools import chain
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.device.arguments import plain_array
+from gridcut.device.arguments import INT32_MAX, plain_array
 from gridcut.device.arrays import on_device
-from gridcut.device.number_limits import INT32_MAX
 from gridcut.device.sparse import check_matrix
 
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)

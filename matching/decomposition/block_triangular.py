@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host
-from gridcut.device.matrix_plot import plot_matrix
+from gridcut.device.figures import plot_matrix
 from gridcut.device.result import Result
 from matching.core.graph import BipartiteGraph
 from matching.core.graph_input import bipartite_graph

@@ -19,7 +19,7 @@ O(n + m + edges).
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.device.number_limits import INT32_MAX
+from gridcut.device.arguments import INT32_MAX
 
 HORIZONTAL, SQUARE, VERTICAL = range(3)
 

@@ -51,7 +51,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from matching.core.counts import (
     AUGMENTATIONS,
     EDGES,

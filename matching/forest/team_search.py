@@ -1,7 +1,7 @@
 """The search of bitmap_search.py by a team of threads: of the default, of ms_bfs and of ms_bfs_graft.
 
-Makes a matching maximum, by the same rules.  The threads meet after each step (gridcut/device/team.py); the last one to
-arrive chooses the next step, and does levels of less than `wide` vertices itself.  team_steps.py has the steps:
+Makes a matching maximum, by the same rules.  The threads meet after each step (gridcut/device/threads.py); the last
+one to arrive chooses the next step, and does levels of less than `wide` vertices itself.  team_steps.py has the steps:
 
 Steps                                                                                   [2]
   START      list the free rows and mark the free columns; clear
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import atomic_add, inner_kernel, kernel
-from gridcut.device.team import is_last, new_cells, release, run_team, wait
+from gridcut.device.threads import is_last, new_cells, release, run_team, wait
 from matching.core.counts import (
     AUGMENTATIONS,
     EDGES,

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_and, atomic_cas, atomic_load, atomic_or, atomic_store, inner_kernel
-from gridcut.device.prefetch import prefetch
-from gridcut.device.team import CELL
+from gridcut.device.intrinsics import prefetch
+from gridcut.device.threads import CELL
 from matching.forest.bitmap_search import PREFETCH_DISTANCE, bit
 
 CHUNK = 64  # vertices that a thread claims at a time, at most

@@ -7,8 +7,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
-from gridcut.device.arguments import check_count, plain_array
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX, check_count, plain_array
 from gridcut.device.result import Result
 from matching.general.coarse_certificate import Level, certify
 from matching.general.contraction import cluster, heaviest_merges

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.arguments import plain_array
+from gridcut.device.arguments import INT64_MAX, plain_array
+from gridcut.device.arrays import download
 from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
-from gridcut.device.number_limits import INT64_MAX
 from matching.core.networkx_graphs import general_lists
 from matching.core.sparse import (
     INT32,
+    GraphOnGpu,
     check_axes,
     checked_pointers,
     checked_shape,
@@ -26,8 +27,7 @@ from matching.core.sparse import (
     pointers_ascend,
     stored_lists,
 )
-from matching.general.order import MIX_1, ONE, S27, S30
-from matching.general.parts import parts_of, run_on_parts
+from matching.general.order import MIX_1, ONE, S27, S30, parts_of, run_on_parts
 
 MAX_FLOAT = float(np.finfo(np.float64).max)
 # Results of `survey`; the largest takes precedence.
@@ -325,3 +325,36 @@ def _without_loops(ptr, adj, values):
     kept = row != adj
     ptr = np.concatenate([[0], np.cumsum(kept)])[ptr]
     return ptr, adj[kept], None if values is None else values[kept]
+
+
+# On a GPU; general_graph_cuda.py reads and checks such graphs
+
+
+class DeviceGeneralGraph(GraphOnGpu):
+    """An undirected graph on a GPU, checked; ptr, adj and weight as in general_graph.py, None without edges.
+
+    weighted   whether it has weights; a graph without edges may have them too
+    library    library of the caller's arrays: "cupy", "torch" or "numba"
+    """
+
+    __slots__ = ("_host", "adj", "library", "n", "ptr", "weight", "weighted")
+
+    def __init__(self, n: int, ptr, adj, weight, library: str):
+        self.n, self.ptr, self.adj, self.library = n, ptr, adj, library
+        self.weighted = weight is not None
+        self.weight = weight if adj is not None else None
+        self._host = None
+
+    @property
+    def edges(self) -> int:
+        return 0 if self.adj is None else self.adj.size // 2
+
+    def host(self) -> GeneralGraph:
+        """The graph on the host; kept for later calls."""
+        if self._host is None:
+            if self.adj is None:
+                arrays = np.zeros(self.n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
+            else:
+                arrays = download(self.ptr), download(self.adj), download(self.weight) if self.weighted else None
+            self._host = GeneralGraph(*arrays[:2], arrays[2] if self.weighted else None)
+        return self._host

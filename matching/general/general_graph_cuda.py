@@ -15,6 +15,7 @@ O(n + m log(maximum degree)); 4 or 8 bytes per vertex in addition to the graph.
 
 import numpy as np
 
+from gridcut.device.arguments import INT64_MAX
 from gridcut.device.arrays import (
     DeviceArray,
     allocate,
@@ -29,13 +30,11 @@ from gridcut.device.arrays import (
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
-from gridcut.device.number_limits import INT64_MAX
 from matching.core.device_graph_cuda import contiguous_or_new, integers, parts_of, read_lists, require_gpu
 from matching.core.grid_cuda import add_up
 from matching.core.matching_cuda import as_library_array, clear, matched
 from matching.core.sparse import checked_shape
-from matching.general.device_general_graph import DeviceGeneralGraph
-from matching.general.general_graph import check_graph
+from matching.general.general_graph import DeviceGeneralGraph, check_graph
 
 THREADS = 32 if SIMULATED else 256
 BLOCKS = 1 if SIMULATED else 2048

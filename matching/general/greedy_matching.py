@@ -10,11 +10,9 @@ from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arrays import to_host, to_library
 from gridcut.device.networkx_graph import is_networkx
 from gridcut.device.result import Result
-from matching.core.dispatch import check_gpu_graph_device
-from matching.core.parameters import check_seed, check_threads
+from matching.core.parameters import check_gpu_graph_device, check_seed, check_threads
 from matching.core.sparse import is_on_gpu
-from matching.general.device_general_graph import DeviceGeneralGraph
-from matching.general.general_graph import GeneralGraph, GraphLike, check_graph
+from matching.general.general_graph import DeviceGeneralGraph, GeneralGraph, GraphLike, check_graph
 from matching.general.greedy_certificate import certify, weight_of
 from matching.general.greedy_methods import GREEDY_METHODS, choose
 

@@ -7,9 +7,8 @@ host and on the GPU.
 
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_name
-from gridcut.device.method_table import Implementation, Method
-from matching.core.dispatch import device_for, keywords_for
-from matching.core.parameters import check_seed, check_threads
+from gridcut.device.choose import Implementation, Method
+from matching.core.parameters import check_seed, check_threads, device_for, keywords_for
 
 GREEDY_METHODS = {
     "random": Method(Implementation("matching.general.random:solve", ("seed", "shuffled", "select"))),

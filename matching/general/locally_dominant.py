@@ -37,9 +37,8 @@ O(n + m log(maximum degree)) time; 26 bytes per vertex, and 4 per entry if there
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel, thread_count
-from gridcut.device.prefetch import prefetch
-from matching.general.order import CHUNK, NO_VERTEX, ONE
-from matching.general.parts import packed, parts_of, run_on_parts
+from gridcut.device.intrinsics import prefetch
+from matching.general.order import CHUNK, NO_VERTEX, ONE, packed, parts_of, run_on_parts
 from matching.general.random import PREFETCH_DISTANCE
 from matching.general.weighted import heaviest_unmatched, prefetch_list
 

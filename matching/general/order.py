@@ -12,6 +12,8 @@ Arrays (n vertices, blocks of `positions.size`, a power of two)
 
 The i-th vertex of the j-th block is blocks[j] * positions.size + (positions[i] ^ flips[j]), if that is below n.
 
+`parts_of`, `run_on_parts` and `packed` divide vertices among threads, and concatenate the remaining ones.
+
 splitmix64: Steele, Lea, Flood. "Fast splittable pseudorandom number generators." OOPSLA 2014.
 """
 
@@ -19,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import kernel, run_threads
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -110,3 +112,19 @@ def vertex_order(n: int, seed: int, shuffled: bool) -> Order:
     if shuffled:
         shuffle_kernel(order.positions, order.blocks, order.flips, np.uint64(seed))
     return order
+
+
+def parts_of(count: int, threads: int) -> list[tuple[int, int]]:
+    """Consecutive ranges of 0 to count - 1, one per thread, of nearly equal length."""
+    bounds = [count * i // threads for i in range(threads + 1)]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def run_on_parts(run, arguments, parts) -> list:
+    """Run a kernel on all parts concurrently; returns a list of its results."""
+    return run_threads(lambda i: run(*arguments, *parts[i]), len(parts))
+
+
+def packed(active, parts, counts) -> np.ndarray:
+    """The first `counts` entries of each part, in order."""
+    return np.concatenate([active[first : first + count] for (first, _), count in zip(parts, counts, strict=True)])

@@ -36,11 +36,10 @@ O(n + m) expected time per round, with fewer vertices each round; 13 bytes per v
 import numpy as np
 
 from gridcut.device import kernel, thread_count
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from matching.general import random
 from matching.general.colour import colour_sums
-from matching.general.order import CHUNK, NO_VERTEX, ONE, random_entry, random_factor
-from matching.general.parts import packed, parts_of, run_on_parts
+from matching.general.order import CHUNK, NO_VERTEX, ONE, packed, parts_of, random_entry, random_factor, run_on_parts
 from matching.general.random import PREFETCH_DISTANCE
 
 BLUE, RED, DEAD, MATCHED = (np.int8(i) for i in range(4))

@@ -93,7 +93,7 @@ from gridcut.device.cuda_types import int32, int64, uint64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_lists, check_sides
 from matching.general import parallel
-from matching.general.device_general_graph import DeviceGeneralGraph
+from matching.general.general_graph import DeviceGeneralGraph
 from matching.general.order import random_factor
 from matching.general.parallel import HEAVIEST
 from matching.general.propose_cuda import select_all

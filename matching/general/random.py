@@ -22,7 +22,7 @@ O(n + m) time, 5 bytes per vertex.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from matching.general.order import ONE, random_entry, random_factor, unmatched_kernel, vertex_order
 
 PREFETCH_DISTANCE = np.uint64(24)  # vertices between the prefetch of a list and its use

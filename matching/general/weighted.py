@@ -15,7 +15,7 @@ O(n + m) time, 5 bytes per vertex.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from matching.general.order import ONE, unmatched_kernel, vertex_order
 from matching.general.random import PREFETCH_DISTANCE
 

@@ -14,7 +14,7 @@ O(n + edges).
 import time
 
 from gridcut.device import atomic_add, atomic_cas, kernel
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from matching.core.graph import BipartiteGraph
 
 PREFETCH_DISTANCE = 16  # rows between prefetching the match of a row's first column and reading it

@@ -42,7 +42,7 @@ import time
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_cas, atomic_load, inner_kernel, kernel, run_threads, thread_count
-from gridcut.device.prefetch import prefetch
+from gridcut.device.intrinsics import prefetch
 from matching.core.graph import BipartiteGraph
 
 ONE = 1 << 32

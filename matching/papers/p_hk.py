@@ -11,7 +11,7 @@ Arrays (n rows, m columns)
   stack      rows of the current path of one worker
 
 Deviation from [1]: one thread searches levels with few rows.  The threads meet after each of the others
-(gridcut/device/team.py).
+(gridcut/device/threads.py).
 
 [1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
 graphs." IPDPS 2012.
@@ -24,7 +24,7 @@ per row and thread.
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, inner_kernel, kernel
-from gridcut.device.team import CELL, is_last, new_cells, release, run_team, wait
+from gridcut.device.threads import CELL, is_last, new_cells, release, run_team, wait
 from matching.core.counts import EDGES
 from matching.papers.disjoint import augment_stack, claim, run_phases, worker_count
 

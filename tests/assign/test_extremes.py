@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import assign
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX
 from tests.assign import oracles
 from tests.assign.oracles import SCALING
 

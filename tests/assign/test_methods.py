@@ -10,7 +10,7 @@ import scipy.sparse
 import assign
 from assign.core.problem import Dense, check_problem
 from assign.methods import METHODS, Choice, choose
-from gridcut.device.method_table import Implementation
+from gridcut.device.choose import Implementation
 
 FOLDERS = {
     "shortest_paths": {"dense": "dense.dense", "sparse": "sparse.sparse"},

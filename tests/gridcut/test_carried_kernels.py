@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from gridcut.device import carried_kernels
+from gridcut.device import kernel_store
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of the libraries, if PYTHONPATH names some; not this checkout.
 LIBRARIES = [
     path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and Path(path).resolve() != ROOT
 ]
-FITS = platform.machine() == "x86_64" and not carried_kernels.missing_features()
-pytestmark = pytest.mark.skipif(not FITS, reason=f"needs a processor with {carried_kernels.CPU}")
+FITS = platform.machine() == "x86_64" and not kernel_store.missing_features()
+pytestmark = pytest.mark.skipif(not FITS, reason=f"needs a processor with {kernel_store.CPU}")
 
 KERNELS = """
 from gridcut.device import kernel
@@ -31,11 +31,11 @@ def use(x):
 """
 CODE = """
 import json
-from gridcut.device import carried_kernels, kernel_cache
+from gridcut.device import kernel_store
 from box.kernels import use
 assert use(1) == 4 and use(1.5) == 5.0
-found = list(kernel_cache.origins.values())
-print(json.dumps([{origin: found.count(origin) for origin in sorted(set(found))}, carried_kernels.obstacle()]))
+found = list(kernel_store.origins.values())
+print(json.dumps([{origin: found.count(origin) for origin in sorted(set(found))}, kernel_store.obstacle()]))
 """
 
 
@@ -52,13 +52,13 @@ def built(tmp_path_factory):
     (folder / "box" / "__init__.py").write_text("")
     (folder / "box" / "kernels.py").write_text(KERNELS)
     portable = {
-        "NUMBA_CPU_NAME": carried_kernels.CPU,
+        "NUMBA_CPU_NAME": kernel_store.CPU,
         "NUMBA_CPU_FEATURES": "",
         "NUMBA_CACHE_DIR": str(folder / "made"),
     }
     assert counts_of(folder, **portable) == {"compiled": 4}
     shutil.move(folder / "made" / "cutmatch-kernels", folder / "gridcut" / "_kernels")
-    (folder / "gridcut" / "_kernels" / carried_kernels.ABOUT).write_text(json.dumps(carried_kernels.about()))
+    (folder / "gridcut" / "_kernels" / kernel_store.ABOUT.name).write_text(json.dumps(kernel_store.about()))
     return folder
 
 
@@ -89,7 +89,7 @@ def counts_of(folder, **environment) -> dict[str, int]:
 
 
 def edit_about(folder, change) -> None:
-    path = folder / "gridcut" / "_kernels" / carried_kernels.ABOUT
+    path = folder / "gridcut" / "_kernels" / kernel_store.ABOUT.name
     content = json.loads(path.read_text("utf-8"))
     change(content)
     path.write_text(json.dumps(content))
@@ -147,7 +147,7 @@ def test_other_versions(box, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ['{"versions": 3, "system": 1, "machine": 2}', "{"])
 def test_a_damaged_description(box, text):
-    (box / "gridcut" / "_kernels" / carried_kernels.ABOUT).write_text(text)
+    (box / "gridcut" / "_kernels" / kernel_store.ABOUT.name).write_text(text)
     counts, obstacle = run(box)
     assert counts["compiled"] == 4
     assert obstacle.endswith("is damaged; reinstall cutmatch") or "are for" in obstacle

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gridcut.device import kernel, parallel_kernel
-from gridcut.device.compiled_calls import address_of, call_address
+from gridcut.device.intrinsics import address_of, call_address
 
 
 @kernel

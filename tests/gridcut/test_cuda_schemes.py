@@ -7,9 +7,9 @@ import pytest
 
 import gridcut
 from gridcut.core.certificate import certify
+from gridcut.core.cut import labels_of
 from gridcut.core.cut_capacity import cut_capacity
 from gridcut.core.load import load
-from gridcut.core.outcome import labels_of
 from gridcut.core.problem import check_problem
 from gridcut.papers import push_relabel
 from tests.gridcut import oracles

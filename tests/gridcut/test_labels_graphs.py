@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from gridcut import LabelSolver, alpha_beta_swap, alpha_expansion, convex_labels, energy_of
-from gridcut.core.terms import ends
+from gridcut.core.problem import ends
 from gridcut.device import CertificateError
 from gridcut.multilabel import device_choice
 from gridcut.multilabel.labelling import move_minimum

@@ -135,7 +135,7 @@ def test_the_error_for_cuda_names_numba_cuda(monkeypatch):
 def test_unknown_options_are_omitted(name, monkeypatch):
     known = numba_internals._known(**numba_internals.INLINED)
     assert name in known
-    monkeypatch.setattr(numba_internals, "_CPU_OPTIONS", Lacking(numba_internals._CPU_OPTIONS, name))
+    monkeypatch.setattr(numba_internals, "_options", Lacking(numba_internals._options, name))
     fewer = numba_internals._known(**numba_internals.INLINED)
     assert fewer == {key: value for key, value in known.items() if key != name}
     assert numba.njit(**fewer)(doubled).py_func is doubled

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gridcut.device import atomic_add, kernel
-from gridcut.device.team import CELL, is_last, new_cells, release, run_team, wait
+from gridcut.device.threads import CELL, is_last, new_cells, release, run_team, wait
 from tests.faults import HAS_TIMER, interrupted
 
 STEPS = 40

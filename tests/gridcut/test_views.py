@@ -5,7 +5,7 @@ import pytest
 
 import assign
 from assign.batch.batch import solve_shares
-from gridcut.device.views import unmarked
+from gridcut.device.arguments import unmarked
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (0, 4)])

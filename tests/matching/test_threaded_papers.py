@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gridcut.device.team import new_cells
+from gridcut.device.threads import new_cells
 from matching.core.certificate import certify
 from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph

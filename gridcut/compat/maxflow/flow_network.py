@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gridcut.compat.maxflow.solution import Arcs, solve_graph, solve_grid
 from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
-from gridcut.device.number_limits import INT64_MAX
+from gridcut.device.arguments import INT64_MAX
 
 __all__ = ["GraphFloat", "GraphInt"]
 

@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.cut import Cut, LazySolved, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved, value_of
 from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.load import reader
-from gridcut.core.outcome import value_of
 from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.cuda.device_flow import labels_and_values

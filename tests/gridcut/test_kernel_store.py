@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gridcut.device import kernel_cache
+from gridcut.device import kernel_store
 from tests.tiers import in_quick_tier
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,7 +135,7 @@ def test_functions_in_closures_change_the_digest(tmp_path):
 
         return kernel
 
-    digests = {kernel_cache.source_digest(make(namespace[name])) for name in ("one", "two")}
+    digests = {kernel_store.digest_of(kernel_store.sources_of(make(namespace[name]))) for name in ("one", "two")}
     assert len(digests) == 2
 
 
@@ -184,7 +184,7 @@ def write_payload(box, *, sign: bool) -> Path:
     evidence = box.folder / "evidence"
     body = pickle.dumps(Payload(evidence))
     for path in box.files():
-        path.write_bytes(kernel_cache.MAGIC + hashlib.sha256(body).digest() + body if sign else body)
+        path.write_bytes(kernel_store.MAGIC + hashlib.sha256(body).digest() + body if sign else body)
     return evidence
 
 
@@ -281,20 +281,18 @@ def test_without_a_cache_folder_kernels_still_run(box):
 
 
 def test_a_full_disk_leaves_no_partial_file(monkeypatch, tmp_path):
-    files = kernel_cache.KernelFiles(test_a_full_disk_leaves_no_partial_file, tmp_path)
-    files.save(("key",), b"data")
-    assert files.load(("key",)) == b"data"
+    path = tmp_path / "kernel.nbc"
+    kernel_store.write(path, b"data")
+    assert kernel_store.read(path, private=True) == b"data"
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        files.save(("key",), b"newer")
-    assert files.load(("key",)) == b"data"
-    assert len(list(tmp_path.iterdir())) == 1, "nothing half-written remains"
-    files.flush()
-    assert files.load(("key",)) is None
+        kernel_store.write(path, b"newer")
+    assert kernel_store.read(path, private=True) == b"data"
+    assert list(tmp_path.iterdir()) == [path], "nothing half-written remains"
 
 
 @pytest.mark.slow

@@ -1,0 +1,430 @@
+"""Machine code of kernels on disk: one file per kernel and argument types, looked up before numba compiles.
+
+A file is looked for in two folders: this user's, where every kernel that is compiled is saved, and gridcut/_kernels of
+a wheel, whose kernels are for all processors of a family.  Whatever fails costs a compilation, never an error.
+
+Right code     numba's own cache checks one source file only, so a kernel would continue to run old code after a change
+               of a function that it calls in another file.  Here the name of a file contains a digest of every source
+               file that the kernel's module imports, directly or not, and of the versions of Python, numba and NumPy.
+Whole code     A file starts with a digest of its content, and appears whole.  A damaged one is compiled again.
+Trusted code   Files hold pickled objects, and loading a pickle runs code.  So the user's folder and those above it must
+               belong to this user (or root), and no other user may write there.  It is NUMBA_CACHE_DIR of the
+               environment (not `numba.config`: numba reads .numba_config.yaml of the current folder, which may be
+               another user's folder of images), else the package's own __pycache__, else, if that is read-only or
+               shared, one in the user's folder of caches.  gridcut/_kernels is trusted as the sources beside it are.
+
+CUTMATCH_CACHE=0 in the environment disables both folders.  `origins` records where kernels came from.
+"""
+
+import hashlib
+import json
+import os
+import pickle
+import platform
+import re
+import stat
+import sys
+import tempfile
+import time
+import warnings
+from functools import cache, cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import llvmlite
+import numba
+import numpy
+from llvmlite import binding
+
+from gridcut.device.interrupts import deferred
+from gridcut.device.numba_internals import CpuCode, dumps, loads, store
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("gridcut", "assign", "matching", "apps")  # in site-packages, there are others beside them
+VERSIONS_KEPT = 4  # earlier versions of a module's kernels that are kept on disk, for other branches in use
+MAGIC = b"cutmatch kernel 1\n"
+STARTED = time.time()
+
+origins: dict[str, str] = {}  # file name of each kernel of this process: "cached", "carried" or "compiled"
+
+
+# Sources
+
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([\w.]+)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*))?", re.M)
+
+
+class Source(NamedTuple):
+    """A source file: when it was modified, a digest of it, and the files that it imports."""
+
+    modified: float
+    digest: bytes
+    imports: tuple[str, ...]
+
+
+def versions() -> dict[str, str]:
+    """Versions that compiled code depends on; NumPy's without the last number, which keeps the layout of arrays."""
+    return {
+        "python": "{}.{}".format(*sys.version_info[:2]),
+        "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+        "numpy": ".".join(numpy.__version__.split(".")[:2]),
+    }
+
+
+@cache
+def package_of(file: str) -> Path:
+    """The topmost package folder that contains a source file."""
+    folder = Path(file).resolve().parent
+    while (folder.parent / "__init__.py").exists():
+        folder = folder.parent
+    return folder
+
+
+def module_of(file: str) -> str:
+    """The full name of the module of a source file."""
+    return ".".join(Path(file).resolve().relative_to(package_of(file).parent).with_suffix("").parts)
+
+
+@cache
+def file_of(root: Path, module: str) -> str | None:
+    """The file of a module, or package, below a folder."""
+    path = os.path.join(root, *module.split("."))
+    return next(filter(os.path.isfile, (path + ".py", os.path.join(path, "__init__.py"))), None)
+
+
+@cache
+def source(file: str, package: Path) -> Source:
+    """Read a file; its imports are those from `package` and from this project's."""
+    with open(file, "rb") as opened:
+        modified, content = os.fstat(opened.fileno()).st_mtime, opened.read()
+    roots = {package.name: package.parent, **dict.fromkeys(PACKAGES, ROOT)}
+    imports: dict = {}  # the keys are the files
+    for module, names in _IMPORT.findall(content.decode("utf-8", "replace")):
+        if module.startswith("."):
+            raise OSError(f"{file}: kernels of modules with relative imports are not stored")
+        root = roots.get(module.partition(".")[0])
+        if root is not None:
+            found = (file_of(root, name) for name in (module, *(f"{module}.{n}" for n in re.findall(r"\w+", names))))
+            imports.update(dict.fromkeys(filter(None, found)))
+    return Source(modified, hashlib.sha256(content).digest(), tuple(imports))
+
+
+@cache
+def sources(file: str) -> dict[str, Source]:
+    """A file and all files that it imports, directly or not, from its package and this project's."""
+    package, seen, pending = package_of(file), {}, [os.path.realpath(file)]
+    while pending:
+        file = pending.pop()
+        if file not in seen:
+            seen[file] = source(file, package)
+            pending.extend(seen[file].imports)
+    return seen
+
+
+def files_of(value, seen: set[int]):
+    """Yield the files of the functions that a value contains, also in its closures."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    value = getattr(value, "py_func", value)
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from files_of(item, seen)
+    elif hasattr(value, "__code__"):
+        yield value.__code__.co_filename
+        for cell in value.__closure__ or ():
+            yield from files_of(cell.cell_contents, seen)
+
+
+def sources_of(function) -> dict[str, Source]:
+    """All sources that a kernel's machine code can depend on; raises OSError if they are not plain files."""
+    found: dict[str, Source] = {}
+    for file in files_of(function, set()):
+        found |= sources(file)
+    return found
+
+
+def digest_of(found: dict[str, Source]) -> str:
+    """Sixteen hexadecimal digits that change with these sources and with the versions."""
+    total = hashlib.sha256(f"{versions()} {numba.config.BOUNDSCHECK}".encode())
+    for file in sorted(found):
+        total.update(os.path.basename(file).encode() + found[file].digest)
+    return total.hexdigest()[:16]
+
+
+# Folders
+
+
+@cache
+def cache_folder(package: Path) -> Path | None:
+    """The user's folder for the kernels of a package; None if none is both writable and private."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    try:
+        bases = [Path(given).absolute()] if given else [package / "__pycache__", _user_folder()]
+    except (RuntimeError, KeyError):  # there is no home folder
+        bases = [package / "__pycache__"]
+    for folder in (base / "cutmatch-kernels" for base in bases):
+        try:
+            _make_private(folder)
+            if _is_private(folder.resolve()):
+                if os.access(folder, os.W_OK | os.X_OK):
+                    return folder
+            elif given:
+                warnings.warn(
+                    f"NUMBA_CACHE_DIR={given} is not used for compiled kernels: another user could write there; "
+                    "choose a folder that only you may write",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        except OSError:
+            continue
+    return None
+
+
+def kept_in() -> Path | None:
+    """The folder that keeps kernels of gridcut, those of its siblings usually too; None if nothing is kept."""
+    return None if os.environ.get("CUTMATCH_CACHE", "1") == "0" else cache_folder(ROOT / "gridcut")
+
+
+def _user_folder() -> Path:
+    """The folder for caches of this user, by the conventions of the system."""
+    if sys.platform == "win32":
+        return Path(os.environ["LOCALAPPDATA"], "cutmatch", "Cache")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "cutmatch"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cutmatch"
+
+
+def _make_private(folder: Path) -> None:
+    """Create a folder and the missing ones above it, writable for this user alone whatever the umask."""
+    if not folder.exists():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _is_private(path: Path) -> bool:
+    """Whether only this user and root can change the content of a folder.
+
+    In a folder with the sticky bit, such as /tmp, others cannot rename ours.
+    """
+    if os.name != "posix":
+        return True
+    above = (parent.stat() for parent in path.parents)
+    return is_ours(path.stat()) and all(
+        is_ours(status) or (status.st_uid in (0, os.geteuid()) and status.st_mode & stat.S_ISVTX) for status in above
+    )
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Whether a file belongs to this user or root, and no other user may write to it."""
+    if os.name != "posix":
+        return True
+    if status.st_uid not in (0, os.geteuid()) or status.st_mode & stat.S_IWOTH:
+        return False
+    return not status.st_mode & stat.S_IWGRP or _is_own_group(status.st_gid)
+
+
+@cache
+def _is_own_group(gid: int) -> bool:
+    """Whether a group is root's or this user's private group, which many Linux systems create."""
+    import grp
+    import pwd
+
+    if gid == 0:
+        return True
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return user.pw_gid == gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+
+
+# Kernels of a wheel: `cutmatch warmup --portable` compiles them, and setup.py puts them into a wheel.  They are for
+# x86-64-v3, the instructions that x86 processors have had since about 2015, or for every ARM processor with Linux.
+# about.json says for which versions, so that a folder that does not fit costs no search and its reason can be shown.
+
+X86 = "x86-64-v3"
+PROCESSORS = {"x86_64": X86, "AMD64": X86, "aarch64": "generic"}  # by LLVM's names; Linux, Windows, Linux on ARM
+CPU = PROCESSORS.get(platform.machine(), "")  # not macOS, where numba's names of kernels contain the system's release
+X86_FEATURES = frozenset(("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"))  # beyond x86-64-v2, by LLVM's names
+CARRIED = ROOT / "gridcut" / "_kernels"
+ABOUT = CARRIED / "about.json"
+
+
+def about() -> dict:
+    """Content of about.json for kernels that this process compiles."""
+    return {"versions": versions(), "system": platform.system(), "machine": platform.machine(), "cpu": CPU}
+
+
+@cache
+def obstacle() -> str:
+    """Why the kernels of the package cannot be used here; an empty string if they can."""
+    try:
+        made_for = json.loads(ABOUT.read_bytes())
+        known = made_for["versions"]
+        if (made_for["system"], made_for["machine"]) != (platform.system(), platform.machine()):
+            return f"the compiled kernels of this package are for {made_for['system']} on {made_for['machine']}"
+        for name, here in versions().items():
+            if known[name] != here:
+                return f"the compiled kernels of this package are for {name} {known[name]}; this is {name} {here}"
+    except FileNotFoundError:
+        return "this installation came without compiled kernels"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{ABOUT} is damaged; reinstall cutmatch"
+    if missing := missing_features():
+        return f"the compiled kernels of this package need {CPU}; this processor lacks {', '.join(missing)}"
+    return ""
+
+
+def missing_features() -> list[str]:
+    """Instructions of `CPU` that this processor lacks, by LLVM's names."""
+    if CPU != X86:
+        return []
+    found = binding.get_host_cpu_features()
+    return sorted(name for name in X86_FEATURES if not found.get(name, False))
+
+
+# What numba calls
+
+
+class KernelStore:
+    """Where numba looks up the machine code of one kernel.
+
+    Sources are read when a kernel is first called: a job imports some fifty kernels, of which it calls a few.
+    """
+
+    code: type[CpuCode] = CpuCode
+    is_carried = True  # whether wheels contain such kernels
+
+    def __init__(self, function):
+        self._function = function
+
+    @cached_property
+    def _name(self) -> str:
+        """The beginning of the names of this kernel's files; empty if it is not stored.
+
+        A source that was edited since this process started may have been imported before.  A date in the future is of
+        another clock.
+        """
+        code = self._function.__code__
+        try:
+            found = sources_of(self._function)
+        except OSError:
+            return ""
+        if any(STARTED <= of.modified <= time.time() for of in found.values()):
+            return ""
+        name = re.sub(r"[^\w.]", "", self._function.__qualname__)
+        return f"{module_of(code.co_filename)}-{digest_of(found)}-{name}-{code.co_firstlineno}"
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        return cache_folder(package_of(self._function.__code__.co_filename))
+
+    @cached_property
+    def _code(self) -> CpuCode:
+        return self.code(self._function, module_of(self._function.__code__.co_filename))
+
+    def _file(self, key) -> str:
+        """The file name for a numba key (types, processor, bytecode), without addresses in it, which vary."""
+        stable = re.sub(r"0x[0-9a-f]+", "", repr(key))
+        return f"{self._name}-{hashlib.sha256(stable.encode()).hexdigest()[:16]}.nbc"
+
+    @property
+    def cache_path(self) -> str:
+        """The folder, for the dispatcher's `stats`."""
+        return str(self._folder or "")
+
+    def before_compiling(self) -> None:
+        """Called before numba compiles the kernel."""
+
+    def flush(self) -> None:
+        """numba calls this before it compiles all versions again; files of other sources are never read."""
+
+    def load_overload(self, sig, target_context):
+        """The compiled kernel for these types; None if it has to be compiled."""
+        with deferred():
+            found = self._find(sig, target_context)
+        if found is None:
+            self.before_compiling()
+        return found
+
+    def _find(self, sig, target_context):
+        key = self._code.key(sig, target_context.codegen()) if self._name else None
+        if key is None:
+            return None
+        places = [("cached", self._folder, key)] if self._folder else []
+        if self.is_carried and not obstacle():
+            types, (triple, _, _), code = key
+            places.append(("carried", CARRIED, (types, (triple, CPU, ""), code)))
+        for origin, folder, key in places:
+            try:
+                content = read(folder / self._file(key), origin == "cached")
+                with self._code.loading(target_context):
+                    saved, data = loads(content)
+                    if saved == key:
+                        compiled = self._code.loaded(target_context, data)
+                        origins[self._file(key)] = origin
+                        return compiled
+            except Exception:  # no file, or a damaged one; also from LLVM and any module that the file refers to
+                continue
+        return None
+
+    def save_overload(self, sig, compiled) -> None:
+        """Save a compiled kernel, if there is a folder, and remove outdated ones of its module."""
+        key = self._code.key(sig, compiled.codegen) if self._name else None
+        if key is None:
+            return
+        origins[self._file(key)] = "compiled"
+        try:
+            data = self._code.saved(compiled)
+            if data is not None and self._folder is not None:
+                write(self._folder / self._file(key), dumps((key, data)))
+                _sweep(self._folder, *self._name.split("-")[:2])
+        except (OSError, EOFError, pickle.PickleError):
+            return
+
+
+def read(path: Path, private: bool) -> bytes:
+    """The pickle in a file; OSError if it is damaged or not a file, or `private` and not of this user or root."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:
+        status, content = os.fstat(descriptor), file.read()
+    start = len(MAGIC) + hashlib.sha256().digest_size
+    if not stat.S_ISREG(status.st_mode) or (private and not is_ours(status)):
+        raise OSError(f"{path} may be another user's")
+    if content[:start] != MAGIC + hashlib.sha256(content[start:]).digest():
+        raise OSError(f"{path} is damaged")
+    return content[start:]
+
+
+def write(path: Path, body: bytes) -> None:
+    """Write a file for `read`, atomically."""
+    descriptor, name = tempfile.mkstemp(suffix=".part", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(MAGIC + hashlib.sha256(body).digest() + body)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@cache
+def _sweep(folder: Path, module: str, digest: str) -> None:
+    """Delete the files of all but the newest earlier versions of a module."""
+    newest: dict[str, float] = {}
+    files = [(path, path.name.split("-")[1]) for path in folder.glob(f"{module}-*.nbc")]
+    for path, version in files:
+        newest[version] = max(newest.get(version, 0.0), path.stat().st_mtime)
+    newest.pop(digest, None)
+    outdated = sorted(newest, key=newest.__getitem__, reverse=True)[VERSIONS_KEPT:]
+    for path, version in files:
+        if version in outdated:
+            path.unlink(missing_ok=True)
+
+
+def keep(dispatcher, kernel_store: type[KernelStore] = KernelStore):
+    """Store the machine code of a dispatcher on disk, unless the environment disables it; returns the dispatcher."""
+    if os.environ.get("CUTMATCH_CACHE", "1") != "0":
+        store(dispatcher, kernel_store)
+    return dispatcher
