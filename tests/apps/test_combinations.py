@@ -50,18 +50,3 @@ def test_folders_are_volumes_with_their_whole_names(here):
     assert main(["segment", "../scan.2", *strokes]) == 0
     names = {path.name for path in (here / "out").iterdir() if path.is_file()}
     assert names == {f"scan.{n}-{what}" for n in (1, 2) for what in ("mask.tif", "slices.png", "segment.json")}
-
-
-@pytest.mark.parametrize("spacing", ["0,1,1", "-1,1,1", "nan,1,1", "inf,1,1", "1e-300,1,1", "1,1,1e300"])
-@pytest.mark.parametrize("marks", ["--start", "--strokes", "--label-strokes"])
-def test_impossible_spacing(here, marks, spacing, capfd):
-    """Of a rough mask, too, whose surroundings are measured in voxels."""
-    volume = np.random.default_rng(0).integers(0, 99, (3, 9, 8), dtype=np.uint8)
-    found = np.zeros(volume.shape, np.uint8)
-    found[:, 3:6, 3:6] = 1
-    found[:, 0] = 0 if marks == "--start" else 2
-    np.save("volume.npy", volume + 150 * (found == 1).astype(np.uint8))
-    np.save("marks.npy", found)
-    assert main(["segment", "volume.npy", marks, "marks.npy", f"--spacing={spacing}"]) == 2
-    (line,) = capfd.readouterr().err.splitlines()
-    assert "spacing" in line

@@ -6,9 +6,8 @@ import tifffile
 from PIL import Image, ImageCms, ImageOps
 
 from apps.common.images import read_image, read_photograph, write_image
-from apps.common.writing import NO_METADATA, Metadata, encoded_image
+from apps.common.writing import Metadata, encoded_image
 from apps.denoising import denoise_command as denoise
-from apps.regions import superpixels_command as superpixels
 from apps.segmentation import segment_command as segment
 
 SRGB = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -42,24 +41,6 @@ def test_metadata_are_read_upright(tmp_path, suffix, orientation):
     np.testing.assert_array_equal(image, read_image(path))
     assert metadata.icc == SRGB
     assert metadata.dpi == pytest.approx((150, 300) if orientation in (6, 8) else (300, 150), abs=0.1)
-
-
-def test_metadata_of_unusual_tiffs(tmp_path):
-    path = tmp_path / "a.tif"
-    for unit, scale in ((3, 2.54), ("INCH", 1), ("NONE", None)):
-        tifffile.imwrite(path, scene(), resolution=(100, 50), resolutionunit=unit, compression="zlib")
-        dpi = read_photograph(path)[1].dpi
-        assert dpi == (scale and pytest.approx((100 * scale, 50 * scale)))
-    tifffile.imwrite(path, np.zeros((20, 20), np.float32), iccprofile=GREY)  # Pillow cannot open some of these
-    assert read_photograph(path)[1].icc == GREY
-
-
-def test_files_without_usable_metadata(tmp_path):
-    Image.fromarray(scene()).save(tmp_path / "a.png")
-    assert read_photograph(tmp_path / "a.png")[1] == NO_METADATA
-    for icc, dpi in ((b"x" * 200, (0, 0)), (SRGB[:100], (1e8, 1e8))):
-        Image.fromarray(scene()).save(tmp_path / "b.png", icc_profile=icc, dpi=dpi)
-        assert read_photograph(tmp_path / "b.png")[1] == NO_METADATA
 
 
 def test_a_profile_is_written_for_its_own_colours_only(tmp_path):
@@ -125,25 +106,9 @@ def test_denoise_keeps_the_profile(tmp_path, kind, deep):
         assert tifffile.imread(tmp_path / "out" / "photo-restored.tif").dtype == (np.uint16 if deep else np.uint8)
 
 
-def test_results_of_a_cmyk_photograph_have_no_profile(tmp_path):
-    """Its pixels are converted to RGB, which the profile does not describe."""
-    path = photograph(tmp_path, mode="CMYK", icc=CMYK)
-    assert denoise.main([str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    assert read_photograph(tmp_path / "out" / "photo-restored.png")[1].icc is None
-
-
 def test_a_grey_photograph_keeps_its_profile(tmp_path):
     path = photograph(tmp_path, "png", image=scene()[..., 0], icc=GREY, mode="L")
     assert denoise.main([str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 0
     with Image.open(tmp_path / "out" / "photo-restored.png") as image:
         assert image.mode == "L"
         assert image.info["icc_profile"] == GREY
-
-
-def test_superpixels_keep_the_profile(tmp_path):
-    path = photograph(tmp_path)
-    assert superpixels.main([str(path), "--regions", "9", "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    for kind in ("outlines", "means", "labels"):
-        found = read_photograph(tmp_path / "out" / f"photo-{kind}.png")[1]
-        assert found.icc == (None if kind == "labels" else SRGB)
-        assert found.dpi == pytest.approx((300, 150), abs=0.1)

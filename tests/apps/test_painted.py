@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFilter
 
-from apps import cli
 from apps.common.images import InputError
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.strokes import PALETTES as PALETTE_TABLE
@@ -174,31 +173,6 @@ def test_indices_of_known_and_grey_palettes_are_values(tmp_path, colours):
     palette_image(tmp_path / "a.png", codes, colours)
     np.testing.assert_array_equal(read_strokes(tmp_path / "a.png"), INDEX_MARKS[codes])
     np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), codes)
-
-
-def segment(folder, *arguments):
-    return cli.main(["segment", *map(str, arguments), "--overwrite", "--out", str(folder / "out"), "--quiet"])
-
-
-@pytest.fixture
-def painted(tmp_path):
-    """scene.png, and red and blue strokes on a copy of it; their marks."""
-    scene = photographs()["scene"]
-    Image.fromarray(scene).save(tmp_path / "scene.png")
-    return save(tmp_path, scene, "photograph", "png", PALETTES["macos"])
-
-
-def test_strokes_are_drawn_as_they_were_read(tmp_path, painted):
-    path, marks = painted
-    assert segment(tmp_path, tmp_path / "scene.png", "--strokes", path) == 0
-    shown = np.array(Image.open(tmp_path / "out" / "scene-strokes.png"))
-    found = read_strokes(path, image=photographs()["scene"])
-    assert is_right(found, marks)
-    grey = (shown == shown[..., :1]).all(axis=2)
-    np.testing.assert_array_equal(grey, found == OPEN)
-    assert shown[grey].mean() < photographs()["scene"].mean()
-    assert {tuple(c) for c in shown[found == OBJECT]} == {(255, 26, 26)}
-    assert {tuple(c) for c in shown[found == BACKGROUND]} == {(51, 102, 255)}
 
 
 def drawn(ground, alpha=255):

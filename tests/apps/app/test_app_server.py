@@ -261,10 +261,10 @@ def test_uploads(served, connect, files, monkeypatch):
 
 @pytest.mark.parametrize("error", [MemoryError(), np.linalg.LinAlgError("defect")])
 def test_an_upload_that_fails_is_answered_with_a_reason(served, files, monkeypatch, capsys, error):
-    def fail(data):
+    def fail(*arguments):
         raise error
 
-    monkeypatch.setattr("apps.app.image_sources.decode", fail)
+    monkeypatch.setattr("apps.app.image_sources.image_in", fail)
     client = served()
     data, headers = (files / "photo.png").read_bytes(), {"origin": f"http://127.0.0.1:{PORT}"}
     out_of_memory = isinstance(error, MemoryError)
@@ -305,3 +305,15 @@ def test_files_of_others_are_not_replaced(served, connect, chosen, tmp_path):
     page.say("save", item=0, kinds=["mask"])
     assert "already exists" in page.until(lambda m: m["type"] in ("saved", "error"))["text"]
     assert theirs.read_bytes() == b"theirs"
+
+
+def test_the_cut_out_is_that_of_the_file(served, connect, tmp_path):
+    client = served()
+    page = connect(client)
+    page.open()
+    page.draw()
+    answer = client.get(f"/{client.guard.token}/cutout/0")
+    assert answer.headers["content-type"] == "image/png"
+    page.say("save", item=0, kinds=["cutout"])
+    page.until(lambda m: m["type"] == "saved")
+    assert answer.content == (tmp_path / "out" / "photo-cutout.png").read_bytes()

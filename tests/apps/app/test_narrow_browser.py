@@ -181,3 +181,12 @@ def test_marks_by_the_keyboard_alone(cells, browse):
     page.keys("r", space, *[up] * 20, *[left] * 30, space)
     page.until("app.box && app.box[2] === arguments[0] + 1", end[0])
     assert no_errors(page)
+
+
+def test_the_sample_photograph(browse):
+    page = browse("--out", "out", ready=False)
+    page.until("document.getElementById('card').className === 'empty'")
+    assert not page.driver.find_element("id", "save").is_enabled()
+    page.click("sample")
+    page.ready()
+    assert no_errors(page)

@@ -4,6 +4,7 @@ After the exception, the edit has happened or not, and what the session shows is
 records shows.
 """
 
+import copy
 import os
 from functools import cache
 
@@ -125,3 +126,8 @@ def test_interrupts_by_a_timer(kind):
             EDITS["stroke"](session)
     check(session, ([*session.records],))
     session.close()
+
+
+def test_sessions_are_not_copied():
+    with image_session() as session, pytest.raises(TypeError, match="Session cannot be copied .* restore"):
+        copy.deepcopy(session)
