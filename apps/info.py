@@ -5,6 +5,7 @@ Include the output in bug reports.
 
 import os
 import platform
+import re
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -14,7 +15,7 @@ from apps.common.errors import print_lines
 from apps.common.outputs import Outputs
 from apps.common.versions import library_versions
 
-KERNELS = 400  # that `cutmatch warmup` compiles, about
+PACKAGES = ("gridcut", "assign", "matching", "apps")
 SECONDS = 1.2  # of a processor, to compile one of them
 
 
@@ -71,7 +72,7 @@ def kernel_facts() -> dict:
 
     if os.environ.get("CUTMATCH_CACHE", "1") == "0":
         return {"off": "CUTMATCH_CACHE=0"}
-    packages = (Path(apps.__file__).parents[1] / name for name in ("gridcut", "assign", "matching", "apps"))
+    packages = (Path(apps.__file__).parents[1] / name for name in PACKAGES)
     folders = dict.fromkeys(folder for package in packages if (folder := cache_folder(package)) is not None)
     unused = obstacle()
     return {
@@ -79,6 +80,15 @@ def kernel_facts() -> dict:
         "cache": [{"folder": str(folder), **_size(folder)} for folder in folders],
         "ready": sum(map(_ready, folders)),
     }
+
+
+def _in_sources() -> int:
+    """Number of kernels of the CPU in the sources: about as many are compiled by `cutmatch warmup`."""
+    import apps
+
+    root = Path(apps.__file__).parents[1]
+    files = (path for package in PACKAGES for path in (root / package).rglob("*.py"))
+    return sum(len(re.findall(r"^@(?:parallel_)?kernel\b", path.read_text("utf-8"), re.MULTILINE)) for path in files)
 
 
 def _ready(folder: Path) -> int:
@@ -148,6 +158,9 @@ def _kernel_line(kernels: dict, cores: int) -> str:
     if not kernels["cache"]:
         return f"none: no folder to keep them in is writable, and {package['unused']}"
     place = os.path.commonpath([folder["folder"] for folder in kernels["cache"]])
-    minutes = max(1, round((KERNELS - ready) * SECONDS / 60 / cores))
+    all_kernels = _in_sources()
+    if ready >= all_kernels:
+        return f"ready: {ready} in {place}"
+    minutes = max(1, round((all_kernels - ready) * SECONDS / 60 / cores))
     more = f"`cutmatch warmup` compiles the others in about {minutes} min on {cores} cores; {package['unused']}"
-    return f"{ready} of about {KERNELS} are ready in {place}; {more}"
+    return f"{ready} of about {all_kernels} are ready in {place}; {more}"

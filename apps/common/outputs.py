@@ -67,14 +67,15 @@ class Outputs:
             if (value := options.get(option)) and value != "-":
                 self.named[f"--{option.replace('_', '-')}"] = Path(value)
 
-    def check(self, items: Sequence) -> None:
+    def check(self, items: Sequence, first: Sequence = ()) -> None:
         """Raise InputError unless this run may write the files named by its options and the results of the items.
 
+        `first` is the first item if the items are not known: files that options name are recorded beside its results.
         If only some items have names that cannot be written, their errors are stored in `unwritable`.
         """
         for option, path in self.named.items():
             self._reserve(path, option, option)
-            self._check_target(path, option, items)
+            self._check_target(path, option, (*items, *first))
         writable = 0
         for item in items:
             try:

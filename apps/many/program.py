@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,8 +177,10 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
     outputs = Outputs(program.name, chosen, program.inputs, partial(own_files, program.name, chosen))
     noun = program.noun
     known = isinstance(work.items, list)
+    first, items = ((), work.items) if known else _begun(work.items)
     outputs.named |= work.named
-    outputs.check([with_record(item, program.name, chosen) for item in work.items] if known else ())
+    outputs.check([with_record(item, program.name, chosen) for item in work.items] if known else (), first)
+    del first  # it may hold frames
     outcomes, failures, defects = [], {}, []
 
     def fail(number, shown, reason):
@@ -187,7 +190,7 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
     def tasks():
         number = -1
         try:
-            for number, item in enumerate(work.items):
+            for number, item in enumerate(items):
                 item = with_record(item, program.name, chosen)
                 try:
                     if item.name in outputs.unwritable:
@@ -250,6 +253,21 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
     if problem is not None:
         raise problem
     return DEFECT if any(defects) else SOME_FAILED if failures else 0
+
+
+def _begun(items: Iterable[Item]) -> tuple[list[Item], Iterable[Item]]:
+    """The first item, if there is one, and all items, which raise the error that came before it."""
+    items = iter(items)
+    try:
+        first = list(islice(items, 1))
+    except Exception as error:
+        return [], _raising(error)
+    return first, chain(first, items)
+
+
+def _raising(error: Exception):
+    raise error
+    yield
 
 
 def _write_page(program: Program, work: Work, chosen: Namespace, options: dict, content: dict, clock: Clock) -> None:
