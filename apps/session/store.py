@@ -100,7 +100,7 @@ class Store(Uncopied):
         self._lock = threading.Lock()  # edits, and the thread that adds labels
         self._kept = RecordHistory()  # what the file holds
         self._fixed: dict[str, str] = {}  # what edits do not change in it
-        self._is_held = False
+        self._is_held = self._is_closed = False
         self.state = ""  # of a file without a session
         try:
             self._open()
@@ -144,11 +144,13 @@ class Store(Uncopied):
 
     def close(self) -> None:
         """Let others use the file, which is removed if nothing was ever drawn."""
-        if self._is_held:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("DELETE FROM about WHERE key = 'owner'")
-                self._db.execute("PRAGMA journal_mode = DELETE")  # a single file, also for readers that cannot write
-        self._db.close()
+        with self._lock:  # SQLite crashes if a connection is closed in the middle of a statement of another thread
+            if self._is_held:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("DELETE FROM about WHERE key = 'owner'")
+                    self._db.execute("PRAGMA journal_mode = DELETE")  # one file, also for readers that cannot write
+            self._db.close()
+            self._is_closed = True
         if self._can_make and self.state in ("", "new") and not self._is_missing():
             self.path.unlink()
 
@@ -235,8 +237,9 @@ class Store(Uncopied):
         if self._kept[:2] == history[:2]:
             return
         if self._is_missing():
-            self._db.close()
-            self._open()
+            with self._lock:
+                self._db.close()
+                self._open()
             self._begin(Stored(history), "started")
             self.hold()
             return
@@ -247,11 +250,15 @@ class Store(Uncopied):
         self._kept, self.state = history, "started"
 
     def add_labels(self, history: RecordHistory, labels: np.ndarray) -> None:
-        """Add the labels found for a history, unless an edit came after it."""
+        """Add the labels found for a history, unless an edit came after it, or the file was closed."""
         content = _packed(labels)
-        with self._writing():
-            if self._kept[:2] == history[:2] and self.state != "new":
-                self._note(labels=content)
+        try:
+            with self._writing():
+                if self._kept[:2] == history[:2] and self.state != "new":
+                    self._note(labels=content)
+        except NoSession:
+            if not self._is_closed:
+                raise
 
     def mark_done(self) -> None:
         """Note that results were written."""

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -91,6 +92,18 @@ def test_a_file_without_edits_is_removed(tmp_path):
     with opened(tmp_path / "new" / "a.sqlite"):
         assert (tmp_path / "new" / "a.sqlite").exists()
     assert not list((tmp_path / "new").iterdir())
+
+
+def test_a_file_is_closed_while_a_thread_adds_labels(tmp_path):
+    """SQLite would end the process."""
+    for number in range(20):
+        session = opened(tmp_path / f"{number}.sqlite")
+        session.stroke([(24, 20), (32, 20)], 2)
+        store, history = session.store, session._history
+        with ThreadPoolExecutor(4) as pool:
+            added = [pool.submit(store.add_labels, history, TRUTH.astype(np.uint8)) for _ in range(40)]
+            store.close()
+            assert [one.result() for one in added] == [None] * 40
 
 
 OTHER = """
