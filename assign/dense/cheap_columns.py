@@ -120,39 +120,14 @@ def narrowed(cost, v, from_minima):
 
 
 @kernel
-def group_minima_nearer(row, v, base, current, dist, infinity, minima):
-    """Group minima over the columns that this row would bring closer: base + row - v < dist; `infinity` if none.
-
-    Columns at distance `current` cannot come closer.  Without this condition, rounding might select them again and
-    again, and the search would not terminate.
-    """
-    groups = minima.size
-    for g in range(groups):
-        minima[g] = infinity
-    start = 0
-    while start + groups <= row.size:
-        for g in range(groups):
-            w = row[start + g] - v[start + g]
-            w = w if (base + w < dist[start + g]) & (dist[start + g] > current) else infinity
-            minima[g] = w if w < minima[g] else minima[g]
-        start += groups
-    for g in range(row.size - start):
-        w = row[start + g] - v[start + g]
-        w = w if (base + w < dist[start + g]) & (dist[start + g] > current) else infinity
-        minima[g] = w if w < minima[g] else minima[g]
-
-
-@kernel
-def select(row, v, minima, rotation, width, infinity, base, current, dist, column, price, low):
+def select(row, v, minima, rotation, width, infinity, column, price, low):
     """Fill one list from the group minima with the pairs below minimum + `width`; returns its bound and a new width.
 
     A list need not be full: a width that admits about three quarters of it saves most of the sorting, and
-    minimum + width is then the bound.  `rotation` selects the first group.  If `dist` is not empty, only columns that
-    come closer are listed, see group_minima_nearer.
+    minimum + width is then the bound.  `rotation` selects the first group.
     """
     k = low.size
     groups = minima.size
-    nearer = dist.size > 0
     minimum = infinity
     for g in range(groups):
         minimum = min(minimum, minima[g])
@@ -168,7 +143,7 @@ def select(row, v, minima, rotation, width, infinity, base, current, dist, colum
             if minima[g] < bound:
                 for j in range(g, row.size, groups):
                     w = row[j] - v[j]
-                    if w < bound and (not nearer or (base + w < dist[j] and dist[j] > current)):
+                    if w < bound:
                         if filled < k:
                             low[filled] = w
                             column[filled] = j
@@ -240,8 +215,8 @@ def refresh(work, i, rotation):
     """Rebuild the list of row i for the current prices."""
     group_minima(work.cost[i], work.v, work.minima)
     work.bound[i], work.width[i] = select(
-        work.cost[i], work.v, work.minima, i * 7 + rotation, work.width[i], work.infinity, work.infinity,
-        work.infinity, work.minima[:0], work.column[i], work.price[i], work.low[i],
+        work.cost[i], work.v, work.minima, i * 7 + rotation, work.width[i], work.infinity, work.column[i],
+        work.price[i], work.low[i],
     )  # fmt: skip
 
 
@@ -255,7 +230,6 @@ def build_some(fields, first, last, base, shift, narrow, taken):
     """
     cost, v, _, _, _, _, infinity, column, price, low, bound, width, _, _ = fields
     minima = np.empty(group_count(cost.shape[1]), v.dtype)  # not those of `fields`, which the threads share
-    no_dist = minima[:0]
     contests = 0
     for i in range(first, last):
         width[i] = infinity if i == first else width[i - 1]
@@ -267,9 +241,7 @@ def build_some(fields, first, last, base, shift, narrow, taken):
                 contests += 1
                 j = -1
         if j < 0:
-            bound[i], width[i] = select(
-                cost[i], v, minima, i * 7, width[i], infinity, infinity, infinity, no_dist, column[i], price[i], low[i]
-            )
+            bound[i], width[i] = select(cost[i], v, minima, i * 7, width[i], infinity, column[i], price[i], low[i])
         else:
             taken[j] = True
             column[i, 0] = j

@@ -13,8 +13,8 @@ Search      Dijkstra's algorithm with the reduced costs as arc lengths.  dist[j]
                 (dist(row) + bound[i] - u[i], -1 - i)     row i: read its whole row of costs
             The second key is a lower bound of the distance to all unlisted columns of row i, because no reduced cost
             of these is below bound[i] - u[i].  So row i is read only if the search reaches that distance.  The first
-            read in a search rebuilds the list for the current prices.  Later reads in the same search select the
-            next k columns that row i would bring closer (group_minima_nearer).
+            read in a search rebuilds the list for the current prices.  The second read in the same search relaxes all
+            columns.
 End         The search stops at the first distance `best` at which a free column, or a row that may stay unmatched, is
             the nearest node.  A row i may end the path at dist(row) + limit[i] - u[i].
 Prices      Final columns are those whose rows were scanned; they have dist[j] <= best.  Each final column j and its row
@@ -27,7 +27,7 @@ plain_paths.py is the same search in 40 lines of NumPy, without lists; read it f
     augment      one search per free row
     find_path    Dijkstra's loop: scan a row, take the nearest node from the frontier (assign/core/frontier.py)
     relax        the columns of a list that a row brings nearer
-    relax_row    the same after reading the row in full
+    relax_row    the same after reading the row in full: those of its new list, or all columns
     change_prices, exchange_pairs
 
 State of a search (Search); `work` is the state of the solve (work.py)
@@ -38,7 +38,7 @@ State of a search (Search); `work` is the state of the solve (work.py)
   frontier       nodes reached but not scanned: column j, or -1 - i to read row i in full
   reached_at[i]  distance at which row i was reached
   rebuilt_in[i]  the search in which the list of row i was last rebuilt
-  next_column, next_price, next_low   a list selected by a later read in the same search
+  every          all columns
   count          REACHED: lists scanned;  READ: rows read in full;  TOUCHED, FINAL: entries of `touched` and `order`
 Scalars: row i, reached at distance i_dist;  current: distance of the node scanned last;  best, end: length and end of
 the shortest path found;  base: i_dist - u[i], so that base + cost - v is the distance of a column
@@ -56,7 +56,7 @@ import numpy as np
 
 from assign.batch.batch_paths import augment as augment_row
 from assign.core.frontier import Frontier, clear, make_frontier, push, push_ready, take_nearest
-from assign.dense.cheap_columns import group_minima_nearer, refresh, select
+from assign.dense.cheap_columns import refresh
 from assign.dense.work import Work
 from gridcut.device import inner_kernel, kernel
 
@@ -74,9 +74,7 @@ class Search(NamedTuple):
     frontier: Frontier
     reached_at: np.ndarray
     rebuilt_in: np.ndarray
-    next_column: np.ndarray
-    next_price: np.ndarray
-    next_low: np.ndarray
+    every: np.ndarray
     count: np.ndarray
 
 
@@ -135,12 +133,11 @@ def augment_by_rows(fields, waiting):
 def make_search(work):
     """Memory for the searches in a matrix."""
     n, m = work.cost.shape
-    k = work.column.shape[1]
     number = work.v.dtype
     return Search(
         np.full(m, work.infinity, number), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32),
         make_frontier(m, n, number), np.empty(n, number), np.full(n, -1, np.int32),
-        np.empty(k, np.int32), np.empty(k, number), np.empty(k, number), np.zeros(4, np.int64),
+        np.arange(m).astype(np.int32), np.zeros(4, np.int64),
     )  # fmt: skip
 
 
@@ -195,36 +192,30 @@ def find_path(work, s, root, number):
 
 @inner_kernel
 def relax_row(work, s, i, base, current, best, end, number):
-    """Read row i, which is reached already, in full, and relax a list of it; returns as `relax`, and its bound.
+    """Read row i, which is reached already, in full, and relax it; returns as `relax`, and a bound of the others.
 
-    The list is rebuilt first, or if this search has done so, columns are selected that row i would bring closer.
+    Its list is rebuilt first and relaxed, or if this search has done so, all columns are.
     """
     s.count[READ] += 1
-    if s.rebuilt_in[i] != number:
-        s.rebuilt_in[i] = number
-        refresh(work, i, number)
-        best, end = relax(work, s, i, base, current, best, end, work.column[i], work.price[i], work.low[i])
-        return best, end, work.bound[i]
-    row = work.cost[i]
-    group_minima_nearer(row, work.v, base, current, s.dist, work.infinity, work.minima)
-    rest, _ = select(
-        row, work.v, work.minima, i * 7, work.width[i], work.infinity, base, current, s.dist, s.next_column,
-        s.next_price, s.next_low,
-    )  # fmt: skip
-    best, end = relax(work, s, i, base, current, best, end, s.next_column, s.next_price, s.next_low)
-    return best, end, rest
+    if s.rebuilt_in[i] == number:
+        best, end = relax(work, s, i, base, current, best, end, s.every, work.cost[i], work.low[i, :0])
+        return best, end, work.infinity
+    s.rebuilt_in[i] = number
+    refresh(work, i, number)
+    best, end = relax(work, s, i, base, current, best, end, work.column[i], work.price[i], work.low[i])
+    return best, end, work.bound[i]
 
 
 @inner_kernel
 def relax(work, s, i, base, current, best, end, columns, prices, lows):
-    """Reach the columns of a list from row i; returns the length of the shortest path found, and its end."""
+    """Reach columns from row i, by ascending `lows` if there are any; returns length and end of the shortest path."""
     infinity, v, row_of = work.infinity, work.v, work.row_of
     dist, pred, touched, count, frontier = s.dist, s.pred, s.touched, s.count, s.frontier
     for e in range(columns.size):
-        if lows[e] >= infinity or base + lows[e] >= best:
+        if lows.size > 0 and (lows[e] >= infinity or base + lows[e] >= best):
             break
         j = columns[e]
-        d = base + (prices[e] - v[j])  # the same rounding as in group_minima_nearer
+        d = base + (prices[e] - v[j])
         if d < current:
             d = current  # rounding
         if d < dist[j] and d < best:
