@@ -32,7 +32,7 @@ MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this differenc
 SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
 
 
-def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarray:
+def placed_outline(rgb, marks, guess, preference, smoothness, soft, closed=None) -> np.ndarray:
     """The labelling `guess` with its outline placed along the edges of the image.
 
     Parameters
@@ -49,6 +49,8 @@ def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarra
         Weight of an edge of length 1 between equal colours, in nats.
     soft : bool
         Whether marks are hints that cost SOFT_STROKE nats to override, and not constraints.
+    closed : ndarray of bool, shape (H, W), optional
+        Pixels that take no part; no edge leads to them, and they keep their label.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarra
     labels = guess.copy()
     scale = (guess.size / preference.size) ** 0.5
     width = math.ceil(MAX_SHIFT * scale)
-    outline = _Outline(rgb, marks, guess, preference, smoothness, soft, width)
+    outline = _Outline(rgb, marks, guess, preference, smoothness, soft, width, closed)
 
     def place(tile):
         labels[tile] = outline.placed(tile)
@@ -81,9 +83,10 @@ def mean_contrast(rgb) -> float:
 class _Outline:
     """The image, the guess and the parameters of `placed_outline`; `width` of the free band in pixels."""
 
-    def __init__(self, rgb, marks, guess, preference, smoothness, soft, width):
+    def __init__(self, rgb, marks, guess, preference, smoothness, soft, width, closed):
         import cv2
 
+        self.closed = closed
         self.rgb, self.marks, self.guess, self.soft, self.width = rgb, marks, guess, soft, width
         self.preference = np.clip(preference, -MAX_PREFERENCE, MAX_PREFERENCE).astype(np.float32)
         self.beta = CONTRAST / mean_contrast(rgb)
@@ -107,6 +110,8 @@ class _Outline:
         free = cv2.dilate(codes, self.disc) - cv2.erode(codes, self.disc)
         self._hold_sides(free, around)
         taking_part = cv2.dilate(free, np.ones((3, 3), np.uint8)) > 0
+        if self.closed is not None:
+            taking_part &= ~self.closed[around]
         labels = guess.copy()
         box = bounds(taking_part)
         if box is not None:

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import gridcut
 from apps.common.clock import Clock
 from apps.segmentation.colour_separation import colour_cost
 from apps.segmentation.connected_parts import keep_parts
@@ -158,13 +157,6 @@ def _fitted(view, request, prior, marks, counts, others, grid, clock, check) -> 
         clock.charge("models")
     assert best is not None
     return best
-
-
-def certifiable(view: ImageView, request: Request, found: Found, device: DeviceName):
-    """The last cut with `check`, solved again if it is stale."""
-    if found.small is not None or not isinstance(found.solved, gridcut.Cut):
-        return found.solved
-    return minimum(view.costs(found.models).everywhere(found.marks), view.edges(request.is_box), device)
 
 
 def kept(labels: np.ndarray, marks: np.ndarray, request: Request, grid: GridCut) -> tuple[np.ndarray, float]:

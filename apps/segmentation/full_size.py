@@ -1,35 +1,33 @@
 """Labels of an image of any size, which is segmented at reduced size if it is large.
 
-An image with more than LARGE_PIXELS pixels is segmented at REDUCED_PIXELS pixels.  Models fitted to the enlarged labels
-serve one cut of the full image.  With one object, only pixels near the outline, and those whose own costs contradict
-the labels, take part in it.  An image of one object with more than WORKING_PIXELS pixels is segmented at that size, and
-the outline found is then placed in the full image, by cuts along it (apps.segmentation.fine_outline).
+One object is segmented at WORKING_PIXELS pixels, and the outline found is then placed in the full image, by cuts along
+it (apps.segmentation.fine_outline).  Several objects are segmented at REDUCED_PIXELS pixels; models fitted to the
+enlarged labels serve one minimisation over the full image.
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
+import gridcut
 from apps.common.clock import Clock
 from apps.segmentation.connected_parts import keep_parts, tidied
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.fit import Check, Found, find, kept, with_parts_reassigned
-from apps.segmentation.grid_cut import GridCut, cut_near
+from apps.segmentation.grid_cut import GridCut, minimum
 from apps.segmentation.image_sizes import at_centres, reduced_shape
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both
 from apps.segmentation.model import ImageView, Request, prior_of
 from apps.segmentation.terms import BOX_SMOOTHNESS, SMOOTHNESS
 from gridcut.device import DeviceName
 
-LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
-REDUCED_PIXELS = 250_000  # pixels of the reduced image
-WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
+WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
+LARGE_PIXELS = 1_000_000  # images with more pixels are reduced for several objects
+REDUCED_PIXELS = 250_000  # to this number, which the constants were chosen for
 SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
 PIN_HOLE = 10  # pixels; smaller ones are removed too, in small images those of less than PIN_SHARE of the image
 PIN_SHARE = 1e-4
 ISLAND = 0.01  # share of the largest part; smaller ones of an object in a box are removed
-BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
 
 def find_labels(
@@ -47,7 +45,7 @@ def find_labels(
     """
     clock = Clock() if clock is None else clock
     found = None
-    if view.size > LARGE_PIXELS:
+    if view.size > (WORKING_PIXELS if request.is_single else LARGE_PIXELS):
         found = _found_at_reduced_size(view, request, device, clock, check)
     if found is None:
         found = find(view, request, device, clock, check, grid)
@@ -68,32 +66,49 @@ def reduced_view(view: ImageView) -> ImageView:
     return view.smaller(reduced_shape(view.shape, REDUCED_PIXELS), 1.0)
 
 
+def certifiable(view: ImageView, request: Request, found: Found, device: DeviceName):
+    """The last cut with `check`, solved again if it is stale."""
+    if not isinstance(found.solved, gridcut.Cut):
+        return found.solved
+    if found.small is not None:
+        if not request.is_single:
+            return found.solved
+        view = _working_view(view, request)
+    return minimum(view.costs(found.models).everywhere(found.marks), view.edges(request.is_box), device)
+
+
+def _working_view(view: ImageView, request: Request) -> ImageView:
+    """The view at the size at which the objects of a large image are found."""
+    if not request.is_single:
+        return reduced_view(view)
+    return view.smaller(reduced_shape(view.shape, WORKING_PIXELS), (WORKING_PIXELS / REDUCED_PIXELS) ** 0.5)
+
+
 def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
     """Labels from those of a reduced image; None if something is lost in it."""
-    # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
-    is_placed = view.size > WORKING_PIXELS and view.scale == 1 and request.is_single and view.closed is None
-    shape = reduced_shape(view.shape, WORKING_PIXELS if is_placed else REDUCED_PIXELS)
-    small_view = view.smaller(shape, (shape[0] * shape[1] / REDUCED_PIXELS) ** 0.5) if is_placed else reduced_view(view)
-    smaller = request.reduced(shape)
+    small_view = _working_view(view, request)
+    smaller = request.reduced(small_view.shape)
     clock.charge("reduce")
     if smaller is None:
         return None
-    small = find_labels(small_view, replace(smaller, min_area=1), device, clock, check)
+    small = find(small_view, smaller, device, clock, check)
     guess = at_centres(small.labels, view.shape)
     guess = np.where(request.marks == OPEN, guess, request.marks)
-    if request.is_single and not has_both(guess > BACKGROUND):
+    if not request.is_single:
+        return _refined(view, request, guess, small, device, clock, check)
+    return _placed(view, request, guess > BACKGROUND, small_view, smaller, small, clock)
+
+
+def _placed(view, request, guess, small_view, smaller, small, clock) -> Found | None:
+    """Place the outline of the enlarged object in the full image; None if there is none."""
+    if not has_both(guess):
         return None
-    if is_placed:
-        return _placed(view, request, guess, small_view, smaller, small, clock)
-    return _refined(view, request, guess, small, device, clock, check)
-
-
-def _placed(view, request, guess, small_view, smaller, small, clock) -> Found:
-    """Place the outline of the enlarged labels in the full image."""
     smoothness = (BOX_SMOOTHNESS if request.is_box else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
     as_background, as_object = small_view.costs(small.models).everywhere(smaller.marks)
     marks = np.minimum(request.marks, OBJECT)
-    mask = placed_outline(view.image(), marks, guess > BACKGROUND, as_background - as_object, smoothness, request.soft)
+    mask = placed_outline(
+        view.image(), marks, guess, as_background - as_object, smoothness, request.soft, closed=view.closed
+    )
     clock.charge("outline")
     labels = keep_parts(mask * np.int16(small.models.values[1]), request.anchors, request.keep)
     clock.charge("parts")
@@ -101,24 +116,14 @@ def _placed(view, request, guess, small_view, smaller, small, clock) -> Found:
 
 
 def _refined(view, request, guess, small, device, clock, check) -> Found:
-    """Cut the full image, with models fitted to the enlarged labels."""
+    """Minimise over the full image, with models fitted to the enlarged labels."""
     edges = view.begin_edges(request.is_box)
-    prior = prior_of(view, request, refining=True)
+    prior = prior_of(view, request)
     counts = prior.blended([view.counts(guess == value) for value in prior.values])
     models = view.models(prior, counts, request.soft)
-    costs = view.costs(models)
     clock.charge("models")
     grid = GridCut(edges, device)
-    if request.is_single:
-        width = BAND * round((view.size / REDUCED_PIXELS) ** 0.5)
-        mask, solved = cut_near(costs.everywhere(request.marks), edges(), guess > BACKGROUND, width, device)
-        clock.charge("cuts")
-        labels = keep_parts(mask * np.int16(prior.values[1]), request.anchors, request.keep)
-        grid.costs = costs
-        energy = grid.energy_of(labels, request.marks)
-        clock.charge("parts")
-        return Found(labels, models, (energy,), request.marks, solved, small)
-    grid.load(costs, request.marks, guess)
+    grid.load(view.costs(models), request.marks, guess)
     labels, energy = kept(grid.solve(check), request.marks, request, grid)
     found = Found(labels, models, (energy,), request.marks, grid.solved, small)
     clock.charge("cuts")

@@ -293,8 +293,8 @@ class Prior(NamedTuple):
         return [blend(count, stroke) for count, stroke in zip(counts, self.strokes, strict=True)]
 
 
-def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior:
-    """The prior of a request; for `refining` labels of a smaller image without `initial`, and without a box's depth."""
+def prior_of(view: ImageView, request: Request) -> Prior:
+    """The prior of a request."""
     values = request.values
     strokes = [view.counts(request.marks == value) for value in values]
     if not request.is_single:
@@ -302,12 +302,9 @@ def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior
     if request.mask is not None:
         prior = _prior_of_mask(view, request, values, strokes)
     elif request.is_box:
-        costs = np.where(request.marks == BACKGROUND, np.float32(UNIT), np.float32(0))
-        prior = Prior(values, strokes, _both_sides(costs if refining else np.zeros_like(costs)))
+        prior = Prior(values, strokes, np.zeros((2, *view.shape), np.int16))
     else:
         prior = _prior_of_marks(view, request, values, strokes)
-    if refining:
-        return prior
     if request.in_box:
         prior = _with_box(view, request, prior)
     labelling = request.labelling

@@ -33,8 +33,8 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.suggestions import suggests
 from apps.segmentation import CONNECTIVITIES, SPACING
-from apps.segmentation.fit import certifiable, reassigned
-from apps.segmentation.full_size import find_labels
+from apps.segmentation.fit import reassigned
+from apps.segmentation.full_size import certifiable, find_labels
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
 from apps.segmentation.marks import marks_of_labels
 from apps.segmentation.model import ImageView, Request

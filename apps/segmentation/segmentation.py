@@ -31,10 +31,8 @@ strokes, and the strokes alone are a further initialisation.
 
 A mask adds costs by location, and the first colour models are fitted to it; see apps.segmentation.start_mask.
 
-An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
-cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.  An image with
-more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then placed in the full
-image (see apps.segmentation.full_size).
+An image with more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then
+placed in the full image (see apps.segmentation.full_size).
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from apps.segmentation import full_size
 from apps.segmentation.connected_parts import keep_parts
-from apps.segmentation.fit import Found, certifiable
-from apps.segmentation.full_size import find_labels, reduced_view
+from apps.segmentation.fit import Found
+from apps.segmentation.full_size import certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
 from apps.segmentation.hints import Mask
 from apps.segmentation.image_sizes import at_centres, centres
@@ -265,4 +265,4 @@ def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
 
 def _models_of(found: Found) -> Models:
     """The models of the smallest image."""
-    return found.models if found.small is None else _models_of(found.small)
+    return (found if found.small is None else found.small).models

@@ -20,7 +20,7 @@ COMMANDS = {
         "photo.png --trimap trimap.png --keep largest",
         "photo.png --strokes strokes.png --soft-strokes --keep all",
         "grey.png --strokes strokes.png",
-        "huge.png --box 450,450,1550,1750",
+        "huge.png --box 310,300,1080,1230",
         "photo.png --start truth.png --box 30,20,170,110 --strokes strokes.png --write mask,coco,geojson,labelme",
         "photos --strokes strokes",
         "photo.png --boxes boxes.json",
@@ -72,7 +72,7 @@ COMMANDS = {
     "matching": ("matrix.mtx", "matrix.mtx --dulmage-mendelsohn", "wide.mtx --method hopcroft_karp"),
 }
 WIDTH, HEIGHT = 200, 130  # pixels of the small photograph
-HUGE = 2200, 2000  # height and width; more pixels than WORKING_PIXELS of apps.segmentation.full_size
+HUGE = 1450, 1400  # height and width; more pixels than WORKING_PIXELS of apps.segmentation.full_size
 NEIGHBOURHOODS = (((0, 1), (1, 0)), ((0, 1), (1, 0), (1, 1), (1, -1)))
 
 

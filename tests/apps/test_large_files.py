@@ -121,9 +121,8 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
     elif hint == "start":
         marks, wide = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
         start = Mask(wide)
-    monkeypatch.setattr(full_size, "LARGE_PIXELS", 10_000)
-    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
     monkeypatch.setattr(full_size, "WORKING_PIXELS", 40_000)
+    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
     found = segmentation.segment_marked(rgb, Hints(marks, mask=start), device="cpu")
     assert "outline" in found.seconds
     union = np.count_nonzero(found.mask | mask)
@@ -135,7 +134,7 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
 @pytest.mark.parametrize("large", [10_000, 1_000_000])
 def test_bytes_and_floats_give_the_same_mask(monkeypatch, large):
     rgb, mask, marks = scene()
-    monkeypatch.setattr(full_size, "LARGE_PIXELS", large)
+    monkeypatch.setattr(full_size, "WORKING_PIXELS", large)
     monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
     found = segmentation.segment_marked(rgb, marks, device="cpu").mask
     assert np.array_equal(found, segmentation.segment_marked(to_rgb(rgb), marks, device="cpu").mask)

@@ -74,13 +74,12 @@ def in_base64(mask):
 
 
 @pytest.mark.parametrize("kind", HINTS)
-@pytest.mark.parametrize("size", ["small", "reduced", "placed"])
+@pytest.mark.parametrize("size", ["small", "large"])
 def test_one_object(photo, kind, size, tmp_path, monkeypatch):
     if size != "small":
+        monkeypatch.setattr(full_size, "WORKING_PIXELS", 8000)
         monkeypatch.setattr(full_size, "LARGE_PIXELS", 8000)
         monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5000)
-    if size == "placed":
-        monkeypatch.setattr(full_size, "WORKING_PIXELS", 12_000)
     given, apply, asked = hints_of(kind, photo.shape[:2], np.random.default_rng(1))
     mask = segment(photo, **given, device="cpu").mask
     with Session(photo, device="cpu") as session:

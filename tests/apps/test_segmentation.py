@@ -101,15 +101,15 @@ def test_scores():
 
 
 @pytest.mark.parametrize("given", ["strokes", "box"])
-def test_a_large_image_starts_from_a_reduced_one(scene, given, monkeypatch):
-    monkeypatch.setattr("apps.segmentation.full_size.LARGE_PIXELS", 3000)
+def test_a_large_image_is_segmented_at_reduced_size(scene, given, monkeypatch):
+    monkeypatch.setattr("apps.segmentation.full_size.WORKING_PIXELS", 3000)
     monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 1024)
     image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
     where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if given == "strokes" else (8, 10, 54, 56)
     result = segment(image, **{given: where})
     assert score(result.mask, truth, result.fixed).iou >= 95
-    assert len(result.energies) == 1
+    assert "outline" in result.seconds
 
 
 @pytest.mark.parametrize("hint", ["strokes", "box"])

@@ -26,5 +26,6 @@ def session(disc):
 @pytest.fixture
 def tiny_grids(monkeypatch):
     """Images above 1500 pixels count as large, and are answered with 600."""
+    monkeypatch.setattr(full_size, "WORKING_PIXELS", 1500)
     monkeypatch.setattr(full_size, "LARGE_PIXELS", 1500)
     monkeypatch.setattr(full_size, "REDUCED_PIXELS", 600)
