@@ -223,10 +223,11 @@ def deep_png(data: bytes) -> np.ndarray:
     """Pixels of a PNG that `is_deep_png`, as stored: uint16 (H, W, channels), in the order R, G, B, alpha."""
     import cv2  # not through imageio, whose plugin would write the bytes to a file, and copy the pixels twice
 
-    _check_size(*(int.from_bytes(data[at : at + 4], "big") for at in (16, 20)))
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    if pixels is None or b"IEND" not in data[-PNG_ENDS:]:
+    if b"IEND" not in data[-PNG_ENDS:]:
         raise ValueError("image file is truncated")
+    _check_size(*(int.from_bytes(data[at : at + 4], "big") for at in (16, 20)))
+    if (pixels := cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)) is None:
+        raise ValueError("broken PNG")
     if data[25] == 4:  # grey and alpha
         return pixels[..., [0, -1]]
     return cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB if pixels.shape[2] == 3 else cv2.COLOR_BGRA2RGBA)
