@@ -53,10 +53,13 @@ TABLES = (
     "DROP TABLE IF EXISTS about",
     "DROP TABLE IF EXISTS records",
     "CREATE TABLE about (key TEXT PRIMARY KEY, value)",
-    "CREATE TABLE records (list INTEGER, place INTEGER, content TEXT, pixels BLOB, PRIMARY KEY (list, place))",
+    "CREATE TABLE records (list INTEGER, place INTEGER, content TEXT, pixels BLOB, PRIMARY KEY (list, place))"
+    " WITHOUT ROWID",
     f"PRAGMA application_id = {FORMAT}",
     f"PRAGMA user_version = {VERSION}",
 )
+# Of a connection; the log is written to the file in pauses, as waiting for the disk takes long.
+SETTINGS = "trusted_schema = OFF", "locking_mode = EXCLUSIVE", "synchronous = NORMAL", "wal_autocheckpoint = 20000"
 WAIT = 0.5  # seconds for a process that reads or writes a whole file
 SESSION, COMMAND = "session", "segment"  # writers
 DAMAGED = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, zlib.error)
@@ -100,7 +103,7 @@ class Store(Uncopied):
         self._lock = threading.Lock()  # edits, and the thread that adds labels
         self._kept = RecordHistory()  # what the file holds
         self._fixed: dict[str, str] = {}  # what edits do not change in it
-        self._is_held = self._is_closed = False
+        self._is_held = self._is_closed = self._has_labels = False
         self.state = ""  # of a file without a session
         try:
             self._open()
@@ -188,7 +191,8 @@ class Store(Uncopied):
             is_same = of == shape and digest == digest_of(pixels, shape)
             for number, content, values in rows if is_same else ():
                 lists[number].append(from_json(json.loads(content), shape, values))
-            if is_same and "labels" in about:
+            self._has_labels = "labels" in about
+            if is_same and self._has_labels:
                 labels = PackedMask.of_data(about["labels"], shape, np.uint8).values()
         except DAMAGED as error:
             raise self._damaged(error) from None
@@ -245,17 +249,21 @@ class Store(Uncopied):
             return
         with self._writing() as db:
             self._add(self._kept, history)
-            self._note(state="started", writer=SESSION)
-            db.execute("DELETE FROM about WHERE key = 'labels'")
-        self._kept, self.state = history, "started"
+            if self.state != "started" or self._has_labels:  # otherwise a stroke would write twice as many pages
+                self._note(state="started", writer=SESSION)
+                db.execute("DELETE FROM about WHERE key = 'labels'")
+        self._kept, self.state, self._has_labels = history, "started", False
 
     def add_labels(self, history: RecordHistory, labels: np.ndarray) -> None:
-        """Add the labels found for a history, unless an edit came after it, or the file was closed."""
+        """Add the labels found for a history, unless an edit came after it, or the file was closed; empty the log."""
         content = _packed(labels)
         try:
             with self._writing():
                 if self._kept[:2] == history[:2] and self.state != "new":
                     self._note(labels=content)
+                    self._has_labels = True
+            with self._lock, self._reported():
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except NoSession:
             if not self._is_closed:
                 raise
@@ -269,7 +277,8 @@ class Store(Uncopied):
     def _add(self, before: RecordHistory, after: RecordHistory) -> None:
         for number, (kept, now) in enumerate(zip(before[:2], after[:2], strict=True)):
             same = common_length(kept, now)
-            self._db.execute("DELETE FROM records WHERE list = ? AND place >= ?", (number, same))
+            if same < len(kept):
+                self._db.execute("DELETE FROM records WHERE list = ? AND place >= ?", (number, same))
             rows = ((number, place, *_row(record)) for place, record in enumerate(now[same:], same))
             self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
 
@@ -385,7 +394,7 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
     """A connection to a file, which runs nothing that the file might contain."""
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     db = sqlite3.connect(uri, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=True)
-    for setting in ("trusted_schema = OFF", "locking_mode = EXCLUSIVE", "synchronous = NORMAL"):
+    for setting in SETTINGS:
         db.execute(f"PRAGMA {setting}")
     return db
 
