@@ -32,7 +32,6 @@ from apps.session.stroke_records import Record, Stroke, boxes_of, common_length,
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
-STALL_DELAY = 5.0  # seconds without a further part after which a stroke ends, if other edits wait for its end
 SAVE_DELAY = 2.0  # seconds without an edit until the labels are added to the file
 
 
@@ -66,11 +65,8 @@ class OpenImage(Uncopied):
         self.item, self.source, self.image, self.session = item, source, image, session
         self._chosen, self._tabs, self._thread = chosen, tabs, thread
         self._edits: asyncio.Queue[Edit] = asyncio.Queue()
-        self._waiting: list[Edit] = []  # of other tabs during a stroke
-        self._drawing: Tab | None = None  # the tab that draws a stroke now
-        self._part_time = 0.0  # when its last part arrived
         self._edit_count = 0
-        self._last_part: StrokeMessage | None = None
+        self._last_part: StrokeMessage | None = None  # of the stroke that is being drawn
         self._keys = itertools.count(1)
         self._encoded: list[tuple[int, bytes]] = []  # key and message of each of these records
         self._encoded_records: Sequence[Record] = ()
@@ -108,44 +104,15 @@ class OpenImage(Uncopied):
 
     def edit(self, tab: Tab | None, call: Callable[[], dict | None]) -> None:
         """Queue a call, in the thread of edits."""
-        self._queue(Edit(tab, None, call))
+        self._edits.put_nowait(Edit(tab, None, call))
 
     def draw(self, tab: Tab | None, stroke: StrokeMessage) -> None:
         """Queue a stroke, or a part of the one being drawn."""
-        self._queue(Edit(tab, stroke))
+        self._edits.put_nowait(Edit(tab, stroke))
 
-    def cancel_stroke(self, tab: Tab) -> None:
-        """Remove the stroke that a tab is drawing."""
-        if self._drawing is tab:
-            self.edit(tab, lambda: self._end_stroke(remove=True))
-
-    def end_stroke_of(self, tab: Tab) -> None:
-        """End the stroke that a tab was drawing which was closed, shows another image, or stalls."""
-        if self._drawing is tab or any(edit.tab is tab for edit in self._waiting):
-            self.edit(tab, self._end_stroke)
-
-    def _queue(self, edit: Edit) -> None:
-        """Queue an edit; those of other tabs wait for the end of a stroke that is being drawn."""
-        if self._drawing not in (None, edit.tab):
-            self._waiting.append(edit)
-            if len(self._waiting) == 1:
-                self._end_stalled_stroke()
-            return
-        self._drawing = edit.tab if edit.stroke is not None and not edit.stroke.final else None
-        self._part_time = asyncio.get_running_loop().time()
-        self._edits.put_nowait(edit)
-        if self._drawing is None:
-            waiting, self._waiting = self._waiting, []
-            for one in waiting:
-                self._queue(one)
-
-    def _end_stalled_stroke(self) -> None:
-        """End the stroke for which edits wait, or try again when it may have stalled."""
-        loop = asyncio.get_running_loop()
-        if self._waiting and loop.time() < self._part_time + STALL_DELAY:
-            loop.call_at(self._part_time + STALL_DELAY, self._end_stalled_stroke)
-        elif self._waiting and self._drawing is not None:
-            self.end_stroke_of(self._drawing)
+    def end_stroke(self, tab: Tab, remove: bool = False) -> None:
+        """End the stroke that a tab is drawing, if there is one, or remove it."""
+        self.edit(tab, partial(self._end_stroke, remove))
 
     # Tasks
 
@@ -200,7 +167,7 @@ class OpenImage(Uncopied):
         """Whether no edit comes for some seconds."""
         before = self._edit_count
         await asyncio.sleep(seconds)
-        return self._edit_count == before and self._drawing is None and self._edits.empty()
+        return self._edit_count == before and self._last_part is None and self._edits.empty()
 
     async def _show(self) -> None:
         try:

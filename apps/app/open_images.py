@@ -80,7 +80,7 @@ class OpenImages(Uncopied):
     def disconnect(self, tab: Tab) -> None:
         """Remove a tab that was closed."""
         self.tabs.remove(tab)
-        self._end_stroke_of(tab)
+        self._leave(tab)
 
     def items(self) -> list[dict]:
         """The images: name, and state of its files."""
@@ -106,7 +106,7 @@ class OpenImages(Uncopied):
         elif action["do"] == "save":
             image.edit(tab, lambda: image.save_results(self.chosen, self.sources, action["kinds"]))
         elif action["do"] == "cancel":
-            image.cancel_stroke(tab)
+            image.end_stroke(tab, remove=True)
         else:
             image.edit(tab, lambda: image.change(action))
 
@@ -121,7 +121,11 @@ class OpenImages(Uncopied):
         """Show an image in a tab."""
         if not 0 <= item < len(self.sources):
             raise InputError(f"there is no image {item}; the images are 0 to {len(self.sources) - 1}")
-        self._end_stroke_of(tab)
+        self._leave(tab)
+        for other in self.tabs:
+            if other.item == item and other is not tab:  # an image has one tab that draws on it
+                self._leave(other)
+                other.send({"type": "taken", "item": item})
         tab.select(item)
         try:
             image = await self.open(item)
@@ -135,10 +139,11 @@ class OpenImages(Uncopied):
             self._current = item
             tab.describe(description, image.snapshot)
 
-    def _end_stroke_of(self, tab: Tab) -> None:
-        """End the stroke that a tab was drawing; it cannot end it itself once it shows another image."""
-        for image in self._all_opened():
-            image.end_stroke_of(tab)
+    def _leave(self, tab: Tab) -> None:
+        """End the stroke that a tab was drawing, and let it show no image."""
+        if tab.item is not None and (image := self._opened(tab.item)) is not None:
+            image.end_stroke(tab)
+        tab.select(None)
 
     def _start_task(self, work: Coroutine, tab: Tab | None = None) -> None:
         """Do work while further messages are received; its errors are sent to the tab."""

@@ -69,8 +69,8 @@ class Tab:
         """Send a message after the next state."""
         self._after_state.append(message)
 
-    def select(self, item: int) -> None:
-        """Show another image, or the same again from the start: nothing of it has been seen."""
+    def select(self, item: int | None) -> None:
+        """Show another image, or the same again from the start: nothing of it has been seen; or none."""
         self.item, self._seen, self._snapshot = item, _Seen(), None
         self._after_state.clear()
 

@@ -20,6 +20,7 @@ export function bindControls(app) {
     undo: () => app.undo(), redo: () => app.redo(), clear: () => app.clear(), fit: () => app.fit(),
     "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1), "card-next": () => app.step(1),
     save: () => app.save(false), "save-next": () => app.save(true), open: choose, "open-more": choose, "card-open": choose,
+    "card-here": () => app.open(app.item),
     sample: () => openSample(app), hint: dismissHint,
     "copy-cutout": () => app.attempt(copyCutout(app)), "download-cutout": () => app.attempt(downloadCutout(app)),
   };

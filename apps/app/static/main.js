@@ -36,6 +36,7 @@ export class App {
   /** @type {Item[]} */
   items = [];
   item = -1; ready = false;
+  isTaken = false;   // whether another tab draws on the image
   /** @type {Description | null} */
   info = null;
   tool = "object"; label = 1; display = "both"; alone = false; strokesShown = true;
@@ -63,7 +64,7 @@ export class App {
     this.connection = new Connection(address, {
       hello: (message) => this.#hello(message), document: (info) => this.#document(info),
       items: (message) => this.#items(message), item: ({ item, state }) => this.#itemState(item, state),
-      unreadable: (message) => this.#unreadable(message),
+      unreadable: (message) => this.#unreadable(message), taken: ({ item }) => this.#taken(item),
       state: (state) => this.#state(state), mask: (update) => this.#mask(update),
       stroke: (stroke) => this.#stroke(stroke), confirmed: (message) => this.#confirmed(message),
       saved: (message) => this.#saved(message), error: (message) => this.error(message),
@@ -83,7 +84,7 @@ export class App {
     panel.showKinds(kinds, this.kinds);
     $("out").textContent = out;
     if (!items.length) panel.showCard("empty", "Cut out an object", "Open a photograph or a TIFF file, drop one on this page, or paste one. It goes only to the computer that runs cutmatch.");
-    this.open(this.item >= 0 && this.item < items.length ? this.item : current);
+    if (!this.isTaken) this.open(this.item >= 0 && this.item < items.length ? this.item : current);
   }
 
   /** @param {Messages["items"]} message */
@@ -105,6 +106,18 @@ export class App {
     enable(false);
     panel.hint("");
     panel.showCard("unreadable", `${this.items[item].name} cannot be opened`, text);
+    this.#showBusy();
+  }
+
+  /** An image has one tab that draws on it. @param {number} item */
+  #taken(item) {
+    if (item !== this.item) return;
+    this.cancel();
+    this.ready = false;
+    this.isTaken = true;
+    enable(false);
+    panel.hint("");
+    panel.showCard("taken", `${this.items[item].name} is open in another tab`, "Its strokes are kept. Only one tab draws on an image at a time.");
     this.#showBusy();
   }
 
@@ -179,7 +192,7 @@ export class App {
   }
 
   #showBusy() {
-    const isOpening = !this.ready && this.item >= 0 && this.items[this.item]?.state !== "unreadable";
+    const isOpening = !this.ready && !this.isTaken && this.item >= 0 && this.items[this.item]?.state !== "unreadable";
     $("busy").hidden = !(isOpening || this.#isSaving || (this.ready && this.state.pending));
   }
 
@@ -239,6 +252,7 @@ export class App {
   open(item) {
     if (item < 0 || item >= this.items.length) return;
     this.cancel();
+    this.isTaken = false;
     this.pen.forgetCopies();
     const { name, state } = this.items[item], { length } = this.items;
     // A new image starts with the first object, or with a box where the one before it did.

@@ -122,14 +122,15 @@ export function showSaving(isSaving) {
 
 /**
  * A card in place of the image; "" for none.
- * @param {"" | "empty" | "opening" | "unreadable"} kind
+ * @param {"" | "empty" | "opening" | "unreadable" | "taken"} kind
  */
 export function showCard(kind, title = "", text = "") {
   $("card").hidden = !kind;
   $("card").className = kind;
   $("card-title").textContent = title;
   $("card-text").textContent = text;
-  $("card-open").hidden = kind === "opening";
+  $("card-open").hidden = kind === "opening" || kind === "taken";
+  $("card-here").hidden = kind !== "taken";
   $("card-next").hidden = kind !== "unreadable" || buttonOf("next").disabled;
   $("sample").hidden = kind !== "empty";
 }

@@ -55,6 +55,7 @@
  * @property {{ item: number, state: Item["state"] }} item
  * @property {Description} document
  * @property {{ item: number, text: string }} unreadable
+ * @property {{ item: number }} taken      by another tab
  * @property {State} state
  * @property {MaskUpdate} mask
  * @property {KnownStroke} stroke

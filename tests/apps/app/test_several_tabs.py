@@ -1,4 +1,4 @@
-"""Several pages on one server: tabs that leave, close or stall in mid-stroke, and uploads at the same time."""
+"""Several pages on one server: one tab draws on an image, and uploads at the same time."""
 
 import asyncio
 import sys
@@ -25,35 +25,49 @@ def part(number, points, item=0, label=1):
 
 
 @pytest.fixture
-def pair(served, connect, files):
-    """Two pages that show the first of two images."""
-    client = served(Source("photo", files / "photo.png"), Source("truth", files / "truth.png"))
-    pages = connect(client), connect(client)
-    for page in pages:
-        page.open()
-    pages[0].draw()
-    return pages
+def client(served, files):
+    """A server with two images."""
+    return served(Source("photo", files / "photo.png"), Source("truth", files / "truth.png"))
 
 
-def is_confirmed(message):
-    return message["type"] == "confirmed"
-
-
-def begin_stroke(page):
+def begun(page):
+    """A page that draws a fourth stroke."""
+    page.open()
+    page.draw()
     page.send(part(300, [(8, 14), (9, 15)]))
     page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
+    return page
 
 
-@pytest.mark.parametrize("again", [False, True])
-def test_a_tab_that_shows_another_image_ends_its_stroke(pair, again):
-    first, second = pair
-    begin_stroke(first)
-    first.say("open", item=0 if again else 1)
-    second.stroke([(1.5, 25.5)], 0, number=7, confirm=False)
-    second.until(is_confirmed)
-    assert len(second.said["state"]["order"]) == 6  # the part, the point that ends it, and the new stroke
-    second.say("save", item=0, kinds=["mask"])
-    second.until(lambda m: m["type"] == "saved")
+def test_a_second_tab_takes_an_image_over(client, connect):
+    """The first one is told, its stroke ends, and it changes nothing until it takes the image back."""
+    first, second = begun(connect(client)), connect(client)
+    second.open()
+    assert first.until(lambda m: m["type"] == "taken")["item"] == 0
+    second.until(lambda m: m["type"] == "state" and len(m["order"]) == 5)  # the part, and the point that ends it
+    first.stroke([(9, 15), (10, 16)], number=300, confirm=False)
+    assert "not open" in first.until(lambda m: m["type"] == "error")["text"]
+    second.stroke([(1.5, 25.5)], 0, number=7)
+    assert len(second.until(lambda m: m["type"] == "state" and not m["pending"])["order"]) == 6
+    first.open()
+    second.until(lambda m: m["type"] == "taken")
+    first.stroke([(1.5, 28.5)], 0, number=301)
+    assert len(first.said["state"]["order"]) == 7
+
+
+@pytest.mark.parametrize("leave", ["open again", "open another", "close"])
+def test_a_tab_that_leaves_ends_its_stroke(client, connect, leave):
+    page = begun(connect(client))
+    if leave == "close":
+        page.socket.close()
+        page = connect(client)
+    elif leave == "open another":
+        page.open(1)
+    page.open(0)
+    page.stroke([(1.5, 25.5)], 0, number=7)
+    assert len(page.said["state"]["order"]) == 6
+    page.say("save", item=0, kinds=["mask"])
+    page.until(lambda m: m["type"] == "saved")
 
 
 @pytest.fixture
