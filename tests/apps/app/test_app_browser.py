@@ -313,3 +313,22 @@ def test_a_refused_page_says_why_and_does_not_connect_again(photographs, browse)
     before = page.js(asked)
     time.sleep(2)
     assert page.js(asked) == before
+
+
+def test_one_tab_draws_on_an_image(photographs, browse):
+    page = browse("in", "--out", "out")
+    page.stroke(OBJECT[0])
+    first = page.driver.current_window_handle
+    page.driver.switch_to.new_window("tab")
+    page.driver.get(page.address)
+    page.ready()
+    assert page.js("app.state.order.length") > 0
+    page.driver.switch_to.window(first)
+    page.until("app.isTaken")
+    assert "is open in another tab" in page.driver.find_element("id", "card-title").text
+    assert [page.driver.find_element("id", f"card-{name}").is_displayed() for name in ("here", "open")] == [True, False]
+    page.screenshot("taken")
+    page.driver.find_element("id", "card-here").click()
+    page.ready()
+    page.stroke(OBJECT[0])
+    assert no_errors(page)
