@@ -1,16 +1,12 @@
 """`python -m benchmarks faces`: the functions of compat/ against those of the libraries whose interface they have.
 
 The same call on the same arguments, interleaved, the median of --repeats rounds.  Calls that take less than a
-millisecond are repeated in a loop.  A row appears only if both results are equally good: equal totals, values and
-segments; of the object in a rectangle or from seeds, the share of pixels that differ from what was drawn is shown.
+millisecond are repeated in a loop.  A row appears only if both results have equal totals, values or segments.
 
 "conversion" says whether a graph of networkx is converted in each call, or was before.
 """
 
-import subprocess
-import sys
 import time
-import warnings
 from functools import partial
 
 import numpy as np
@@ -26,10 +22,10 @@ from benchmarks.graph_instances import grid_edges
 from benchmarks.table import markdown
 from gridcut.compat.scipy import maximum_flow
 
-COLUMNS = ("face", "problem", "theirs ms", "ours ms", "ratio", "theirs wrong %", "ours wrong %")
+COLUMNS = ("face", "problem", "theirs ms", "ours ms", "ratio")
 MIN_SECONDS = 0.001  # of one measurement
 FEW = 3  # rounds of calls that take long
-PACKAGES = ["scipy", "lapx", "PyMaxflow", "networkx", "opencv-python-headless", "scikit-image", "numba", "numpy"]
+PACKAGES = ["scipy", "lapx", "PyMaxflow", "networkx", "numba", "numpy"]
 
 
 def main(argv):
@@ -44,7 +40,7 @@ def main(argv):
     return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
-def compared(face, problem, theirs, ours, arguments, repeats, value=None, wrong=("", "")):
+def compared(face, problem, theirs, ours, arguments, repeats, value=None):
     """One row of the table, from two callables with the same arguments.
 
     value   of a result, which must be equal for both; None: not compared
@@ -66,7 +62,7 @@ def compared(face, problem, theirs, ours, arguments, repeats, value=None, wrong=
                 run(*arguments)
             taken.append((time.perf_counter() - begin) / count)
     their, our = (1e3 * float(np.median(taken)) for taken in seconds)
-    return [face, problem, f"{their:.3g}", f"{our:.3g}", f"{their / our:.1f}", *wrong]
+    return [face, problem, f"{their:.3g}", f"{our:.3g}", f"{their / our:.1f}"]
 
 
 def flow_value(found):
@@ -183,31 +179,10 @@ def maxflow_rows(repeats, quick):
         graph.add_grid_tedges(nodes, terminal, 100 - terminal)
         return graph.maxflow(), graph.get_grid_segments(nodes)
 
-    def one_by_one(module):
-        graph = module.Graph[int]()
-        graph.add_nodes(3000)
-        for i in range(2999):
-            graph.add_edge(i, i + 1, 3, 2)
-            graph.add_tedge(i, i % 7, i % 5)
-        return graph.maxflow(), graph.get_grid_segments(np.arange(3000))
-
-    length = 20_000 if quick else 200_000
-
-    def chain(module):
-        graph = module.Graph[float](length, length)
-        graph.add_nodes(length)
-        for i in range(length - 1):
-            graph.add_edge(i, i + 1, 3.0, 2.0)
-        graph.add_tedge(0, 9.0, 0.0)
-        graph.add_tedge(length - 1, 0.0, 9.0)
-        return graph.maxflow(), np.array([graph.get_segment(i) for i in range(length)])
-
     names = {
         restored: f"restoration, {side}², one weight",
         weighted: f"8 neighbours, {side}², weights as floats",
         any_graph: f"any graph, {n} nodes, {4 * n} edges",
-        one_by_one: "3000 nodes, one call per edge",
-        chain: f"chain of {length} nodes, one call per edge and segment",
     }
     for run, problem in names.items():
         functions = partial(run, maxflow), partial(run, ours)
@@ -254,68 +229,11 @@ def networkx_rows(repeats, quick):
                 yield compared(f"networkx {name}", problem, theirs, ours, (given, *rest), min(repeats, FEW))
 
 
-def opencv_rows(repeats, quick):
-    import cv2
-
-    from apps.compat.cv2 import GC_INIT_WITH_RECT, grabCut
-
-    for side in (100,) if quick else (400, 1000):
-        y, x = np.mgrid[:side, :side] / side
-        truth = (np.hypot(y - 0.5, x - 0.45) < 0.25) | (np.hypot(y - 0.55, x - 0.75) < 0.1)
-        rng = np.random.default_rng(5)
-        colours = np.where(truth[..., None], (70, 110, 170), (150, 130, 90)) + 60 * np.sin(9 * x + 5 * y)[..., None]
-        image = np.clip(colours + rng.normal(0, 25, (side, side, 3)), 0, 255).astype(np.uint8)
-        rectangle = int(0.12 * side), int(0.15 * side), int(0.78 * side), int(0.7 * side)
-        arguments = image, None, rectangle, None, None, 5, GC_INIT_WITH_RECT
-        functions = cv2.grabCut, grabCut
-        masks = (function(*arguments)[0] & 1 for function in functions)
-        wrong = tuple(f"{100 * (mask != truth).mean():.2f}" for mask in masks)
-        problem = f"{side}², a rectangle, 5 rounds"
-        yield compared("OpenCV grabCut", problem, *functions, arguments, min(repeats, FEW), wrong=wrong)
-
-
-def skimage_rows(repeats, quick):
-    from skimage.data import binary_blobs
-    from skimage.segmentation import random_walker
-
-    from apps.compat.skimage import graph_cut
-
-    def walk(data, labels):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return random_walker(data, labels)
-
-    for shape in ((48, 48),) if quick else ((128, 128), (512, 512), (40, 40, 40)):
-        truth = binary_blobs(length=shape[0], n_dim=len(shape), rng=1) + 1
-        data = truth + np.random.default_rng(6).normal(0, 0.35, shape)
-        labels = np.where(data < 0.68, 1, np.where(data > 2.32, 2, 0))
-        wrong = tuple(f"{100 * (one(data, labels) != truth).mean():.2f}" for one in (walk, graph_cut))
-        problem, arguments = f"{' x '.join(map(str, shape))}, seeds in the tails", (data, labels)
-        yield compared(
-            "scikit-image random_walker", problem, walk, graph_cut, arguments, min(repeats, FEW), wrong=wrong
-        )
-
-
-def process_rows(repeats, quick):
-    """Whole processes: Python's start, imports and the first call."""
-    costs = "import numpy, scipy.optimize; {}.linear_sum_assignment(numpy.ones((12, 15)))"
-    cut = "import numpy, {} as m; g = m.GraphInt(); g.add_grid_edges(g.add_grid_nodes((9, 9)), 5); g.add_tedge(1, 2, 1)"
-    for face, code, ours in (
-        ("SciPy linear_sum_assignment", costs, ("scipy.optimize", "__import__('assign')")),
-        ("PyMaxflow", cut + "; g.maxflow()", ("maxflow", "gridcut.compat.maxflow")),
-    ):
-        processes = (partial(subprocess.run, [sys.executable, "-c", code.format(one)], check=True) for one in ours)
-        yield compared(face, "a new process, first call", *processes, (), repeats)
-
-
 FACES = {
-    "processes": process_rows,
     "scipy": scipy_rows,
     "lap": lap_rows,
     "maxflow": maxflow_rows,
     "networkx": networkx_rows,
-    "opencv": opencv_rows,
-    "skimage": skimage_rows,
 }
 
 

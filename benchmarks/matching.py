@@ -64,8 +64,6 @@ def run_methods(graphs, methods, options):
         print(name, *(f"{who} {tables.milliseconds(s)}" for who, s in found.seconds.items()), flush=True)
     names = [p.name for p in methods]
     sections = [tables.detail(measured, names, options.threads), tables.means(measured, names)]
-    if len(methods) > 1:
-        sections.append(tables.by_method(measured, [*names, *BASELINES]))
     return "\n\n".join(section for section in sections if section)
 
 

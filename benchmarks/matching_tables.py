@@ -2,7 +2,6 @@
 
 On a CPU
 detail, means        each graph and method against SciPy and igraph; geometric means over graphs
-by_method            graphs by methods, milliseconds
 
 On a GPU
 gpu_detail, gpu_means    each graph and program against the CPU's default and ECL-MM's recorded times
@@ -65,28 +64,6 @@ def means(measured, methods):
                 mean, least = geometric_mean(found), min(found)
                 rows.append([f"{baseline} / {method}", str(len(found)), f"{mean:.2f}", f"{least:.2f}"])
     return markdown(["baseline / ours", "graphs", "geometric mean", "least"], rows) if rows else ""
-
-
-def by_method(measured, programs):
-    """Milliseconds of all programs, the minimum in bold; and each program's ratio to the minimum, in geometric mean."""
-    rows = []
-    for m in measured:
-        least = _least(m, programs)
-        cells = [milliseconds(m.seconds.get(p)) for p in programs]
-        rows.append(
-            [m.name, *(f"**{c}**" if m.seconds.get(p) == least else c for c, p in zip(cells, programs, strict=True))]
-        )
-    last = []
-    for p in programs:
-        off = [ratio(m.seconds.get(p), _least(m, programs)) for m in measured]
-        off = [r for r in off if r]
-        last.append(f"{geometric_mean(off):.2f} ({len(off)})" if off else "-")
-    rows.append(["times the least, geometric mean (graphs)", *last])
-    return "milliseconds\n\n" + markdown(["graph", *programs], rows)
-
-
-def _least(m, programs):
-    return min(m.seconds[p] for p in programs if p in m.seconds)
 
 
 def hundredths(seconds) -> str:

@@ -8,8 +8,6 @@ import pytest
 from PIL import Image
 
 from apps import cli
-from apps.point_matching import match_command as match
-from apps.stereo_matching import stereo_command as stereo
 
 
 @pytest.fixture
@@ -68,16 +66,3 @@ def test_each_bad_input_has_its_line_and_the_good_one_is_done(folder, capsys, li
         assert f"{shown}: " in captured.err
         assert "defect" not in failure["error"]
     assert "Traceback" not in captured.err
-
-
-def test_a_missing_partner_fails_its_pair_only(folder, capsys):
-    for name in ("fifo.png", "zero.png", "folder.png"):
-        path = folder / "p" / name
-        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-    for program in (stereo, match):
-        status = program.main(["p", "rights", "--json", "r.json", "--overwrite"])
-        assert status == 1
-        failures = json.loads((folder / "r.json").read_text("utf-8"))["failures"]
-        missing = [failure for failure in failures if "has no file named" in failure["error"]]
-        assert [failure["pair"] for failure in missing] == ["p/empty.png", "p/four.tif", "p/nowhere.png"]
-        assert len(capsys.readouterr().err.splitlines()) >= 3

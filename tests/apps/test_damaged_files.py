@@ -27,7 +27,6 @@ from apps.tracking.track_files import read_detections
 from apps.volumes.volume_files import is_volume, read_volume
 from tests.apps.flow_samples import write_flow
 
-GREY = np.random.default_rng(0).integers(0, 4, (6, 9), dtype=np.uint8)
 COLOUR = np.random.default_rng(1).integers(0, 256, (6, 9, 3), dtype=np.uint8)
 STACK = np.random.default_rng(2).integers(0, 4, (3, 6, 9), dtype=np.uint8)
 TABLE = b"frame,x,y,mass\n0,1.5,2,9\n0,4,5,8\n1,1.75,2.5,9\n2,-1e1,3,7\n"

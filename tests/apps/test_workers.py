@@ -11,22 +11,12 @@ from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from apps.common.clock import Clock
-from apps.denoising import denoise_command as denoise
 from apps.many import processes, records
 from apps.many.inputs import Item
 from apps.many.program import Program, Work, run_many
-from apps.optical_flow import flow_command as flow
-from apps.point_matching import match_command as match
-from apps.refinement import refine_command as refine
-from apps.regions import superpixels_command as superpixels
-from apps.segmentation import segment_command as segment
-from apps.stereo_matching import stereo_command as stereo
-from apps.tracking import track_command as track
 from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -199,66 +189,3 @@ def test_visible_gpus(monkeypatch):
     assert processes._gpus("cuda") == ["0", "1"]
 
 
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    """Small images for every program: photos/, strokes/, lefts/, rights/, and stack.npy, which moves."""
-    folder = tmp_path_factory.mktemp("inputs")
-    rng = np.random.default_rng(0)
-    import cv2
-
-    wide = cv2.GaussianBlur(rng.uniform(0, 255, (150, 190, 3)), (0, 0), 1.5)
-    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
-    strokes = np.zeros((100, 130), np.uint8)
-    strokes[40:60, 50:80], strokes[:4] = 1, 2
-    for kind in ("photos", "strokes", "lefts", "rights"):
-        (folder / kind).mkdir()
-    for n, name in enumerate("abc"):
-        photo = wide[n : 100 + n, n : 130 + n].copy()
-        photo[30:70, 40:90] //= 2
-        Image.fromarray(photo).save(folder / "photos" / f"{name}.png")
-        Image.fromarray(strokes).save(folder / "strokes" / f"{name}.png")
-        if name != "c":
-            Image.fromarray(wide[n : 100 + n, :130]).save(folder / "lefts" / f"{name}.png")
-            Image.fromarray(wide[n : 100 + n, 3:133]).save(folder / "rights" / f"{name}.png")
-    np.save(folder / "stack.npy", np.stack([wide[20 + n :][:72, 20 - n :][:, :96] for n in range(3)]))
-    np.save(folder / "other.npy", np.stack([wide[20 - n :][:72, 20 - n :][:, :96] for n in range(3)]))
-    return folder
-
-
-PROGRAMS = {
-    "segment": (segment, ["photos", "--strokes", "strokes"]),
-    "segment labels": (segment, ["photos", "--label-strokes", "strokes"]),
-    "refine": (refine, ["photos", "strokes", "--kind", "labels"]),
-    "denoise": (denoise, ["photos"]),
-    "superpixels": (superpixels, ["photos", "--regions", "40,20"]),
-    "stereo": (stereo, ["lefts", "rights", "--max-disparity", "8"]),
-    "flow": (flow, ["stack.npy"]),
-    "match": (match, ["lefts", "rights"]),
-    "track": (track, ["stack.npy", "other.npy"]),
-}
-
-
-# One program of images and one of pairs; all programs share the processes.
-@pytest.mark.parametrize(
-    "name", [name if name in ("segment", "match") else pytest.param(name, marks=pytest.mark.slow) for name in PROGRAMS]
-)
-def test_results_equal_those_of_one_process_byte_for_byte(name, inputs, tmp_path, monkeypatch, capsys):
-    program, arguments = PROGRAMS[name]
-    monkeypatch.chdir(inputs)
-
-    def run(out, *how):
-        assert program.main([*arguments, "--device", "cpu", "--out", str(tmp_path / out), *how]) == 0
-        return visible(tmp_path / out)
-
-    def untimed(found):  # the records state the seconds of each run
-        records = {file for file in found if file.endswith(f"-{name.split()[0]}.json")}
-        assert records
-        return {file: content for file, content in found.items() if file not in records}
-
-    serial = untimed(run("serial", "--threads", "1"))
-    assert len(serial) >= 2
-    processes = run("workers", "--workers", "2")
-    assert untimed(processes) == serial
-    capsys.readouterr()
-    assert run("workers", "--resume") == processes, "with their records"
-    assert "0 done, " in capsys.readouterr().out

@@ -19,8 +19,6 @@ from apps.session import Session
 from apps.session.store import state_in
 from tests.apps.app.app_process import TIMEOUT
 
-POINTS = [(10.5, 16.5), (19.5, 16.5)]
-
 
 def error_of(page, do, **arguments):
     page.say(do, item=0, **arguments)

@@ -72,22 +72,6 @@ def test_a_start_mask_that_a_box_replaced_is_no_start_of_the_command(session, di
     assert hints.box == (6, 1, 50, 39)
 
 
-@pytest.mark.parametrize("size", [(), (7,)])
-def test_marks_of_an_array_are_stored(size, tmp_path):
-    """Of an image, and of a volume, whose slices a file holds below each other."""
-    rng = np.random.default_rng(3)
-    image = rng.integers(0, 255, (*size, 20, 30), np.uint8)
-    marks = rng.choice([-1, -1, -1, -1, 0, 1, 254], image.shape)
-    with Session(image, device="cpu") as session:
-        session.stroke([(3, 3)], 2, slice=0 if size else None)
-        session.set_strokes(marks)
-        session.save(tmp_path / "a.sqlite")
-        with Session.load(tmp_path / "a.sqlite", image, device="cpu") as loaded:
-            assert loaded.strokes == [{"kind": "strokes"}]
-            np.testing.assert_array_equal(loaded._answers._canvas.all_marks(), marks)
-            assert_same(loaded, session)
-
-
 def test_what_was_cleared_is_restored_by_undo(session, disc, tmp_path):
     """Also what marks of an array replaced, by one `undo`."""
     before = session.strokes
@@ -205,23 +189,3 @@ def test_exported_annotations(two):
         np.testing.assert_array_equal(drawn > 0, labels == value)
     for one, value in zip(rle["annotations"], (1, 3), strict=True):
         np.testing.assert_array_equal(mask_of_segmentation(one["segmentation"], (30, 60)), labels == value)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "message"),
-    [
-        ("a.png", "svg", "kind must be one of mask, cutout, labels, coco"),
-        ("a.jpg", "mask", "must end in .png for the kind mask"),
-        ("a.gif", "labels", "must end in .png or .tif for the kind labels"),
-    ],
-)
-def test_bad_exports_write_nothing(session, tmp_path, name, kind, message):
-    with pytest.raises(InputError, match=message):
-        session.export(tmp_path / name, kind)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_export_that_cannot_be_written(session, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="path"):
-        session.export(tmp_path / "file" / "a.png", "mask")

@@ -1,6 +1,5 @@
 """A noisy ball as a volume, and files of all formats that contain it."""
 
-import gzip
 import locale
 import threading
 
@@ -121,11 +120,4 @@ def cut_short(path, share=2 / 3):
     """Truncate a file."""
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
-    return path
-
-
-def repacked(path):
-    """A gzip file whose contents are cut short, and which is itself complete."""
-    data = gzip.decompress(path.read_bytes())
-    path.write_bytes(gzip.compress(data[: len(data) * 2 // 3]))
     return path

@@ -189,29 +189,6 @@ def test_strokes_in_some_slices(ball, tmp_path, given):
     assert segment(tmp_path, image, "--strokes", tmp_path / "marks", *options)[0] == 2
 
 
-def test_folder_of_volumes(ball, tmp_path, capsys):
-    for folder in ("scans", "seeds"):
-        (tmp_path / folder).mkdir()
-    for name in ("b.nii.gz", "c.nrrd", "d.mha", "e.ome.tif"):
-        write_volume(tmp_path / "scans" / name, ball.values.astype(np.float32))
-        write_volume(tmp_path / "seeds" / name, ball.seeds)
-    (tmp_path / "seeds" / "c.nrrd").unlink()
-    line = [tmp_path / "scans", "--strokes", tmp_path / "seeds", "--resume"]
-    assert segment(tmp_path, *line)[0] == 1
-    captured = capsys.readouterr()
-    assert "3 done, 0 skipped, 1 failed" in captured.out
-    assert "--strokes: folder" in captured.err
-    assert "no file named 'c'" in captured.err
-    write_volume(tmp_path / "seeds" / "c.nrrd", ball.seeds)
-    assert segment(tmp_path, *line)[0] == 0
-    assert "1 done, 3 skipped, 0 failed" in capsys.readouterr().out
-    write_volume(tmp_path / "scans" / "d.mha", ball.values.astype(np.float32) + 1)
-    assert segment(tmp_path, *line)[0] == 0
-    assert "1 done, 3 skipped, 0 failed" in capsys.readouterr().out
-    names = {p.name for p in (tmp_path / "out").glob("*-mask*")}
-    assert names == {"b-mask.nii.gz", "c-mask.nrrd", "d-mask.mha", "e-mask.ome.tif"}
-
-
 def test_object_is_certified(ball, device):
     found = segment_object(ball.values, ball.seeds, spacing=SPACING, device=device)
     found.check()
