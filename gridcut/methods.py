@@ -67,7 +67,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
 
 
 def default_method(device: str, problem: Problem) -> str:
-    """The fastest method measured on this device for this kind of grid; see docs/notes/experiments.md."""
+    """The fastest method measured on this device for this kind of grid; see benchmarks/notes/grids.md."""
     if device == "cuda":
         return "tiles" if fits_tiles(problem) else "lock_free"
     return "ibfs" if len(problem.edges) <= IBFS_MAX_OFFSETS else "push_relabel"

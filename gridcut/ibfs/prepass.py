@@ -4,7 +4,7 @@
 remaining excess to the middle of small blocks, if the arcs on the way have the capacity for all of it; a deficit is
 moved by the flow that would satisfy it.  Both only change the pseudoflow, so the minimum cuts stay the same.  A block
 then has one root instead of up to 64, and each exhausted root costs the search a tree.  On photographs with strong
-regularisation this at least halves the time of the search; see docs/notes/experiments.md.
+regularisation this at least halves the time of the search; see benchmarks/notes/grids.md.
 
 Arrays as in gridcut/core/grid.py.  Time: one pass each; no memory.
 

@@ -10,7 +10,7 @@ parent is the cell), and repairs are exact (see forest.py).
 On long and narrow grids, an augmentation may change so much of the forests that push-relabel is a thousand times as
 fast.  So the search gives up if augmentations have changed a large part of sqrt(cells) cells on average: MUCH of it
 once half as many cells as there are have been repaired, LATE_MUCH once LATE times as many.  Few images reach them; see
-docs/notes/experiments.md.  The first bound is a multiple of `patience`.  The flow found so far remains.
+benchmarks/notes/grids.md.  The first bound is a multiple of `patience`.  The flow found so far remains.
 
 Arrays as in gridcut/core/grid.py and forest.py.  Arcs that leave the range must have no capacity.
 

@@ -11,9 +11,10 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "data/README.md")),
+    *sorted((ROOT / "benchmarks/notes").glob("*.md")),
     *sorted(path for path in DOCS.rglob("*.md") if not path.is_relative_to(DOCS / "generated")),
 ]
-PARTS = ("guide", "algorithms", "benchmarks", "notes")
+PARTS = ("guide", "algorithms", "benchmarks")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
