@@ -11,7 +11,6 @@ import pytest
 
 import cutmatch
 from cutmatch.own_packages import NEEDS
-from tests.compat.networkx_entries import write_entries
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/guide/install.md").read_text("utf-8")
@@ -110,48 +109,8 @@ def test_the_command_finds_its_own_packages(foreign):
     assert done.returncode == 0, done.stderr
 
 
-BACKEND = """
-import warnings
-warnings.simplefilter("error")
-import networkx as nx
-graph = nx.complete_bipartite_graph(40, 40)
-nx.set_edge_attributes(graph, 1, "capacity")
-nx.config.warnings_to_ignore = {"cache"}
-calls = {
-    "assign": (nx.bipartite.minimum_weight_full_matching, graph),
-    "gridcut": (nx.minimum_cut_value, graph, 0, 79),
-    "matching": (nx.bipartite.maximum_matching, graph, range(40)),
-}
-"""
 
 
-@pytest.mark.parametrize(("names", "first", "cells"), ROWS)
-def test_networkx_beside_foreign_packages(foreign, tmp_path, names, first, cells):
-    """Importing networkx works; the backend runs, raises an error of one line, or is not chosen automatically."""
-    pytest.importorskip("networkx", minversion="3.4", reason="networkx asks no should_run")
-    refused = {"refused": ["assign", "gridcut", "matching"], "works": []}
-    hidden = refused.get(cells[5]) or [name for name in ("assign", "matching") if name[:6] in cells[5]]
-    code = f"""{BACKEND}
-for name, (function, *arguments) in calls.items():
-    try:
-        function(*arguments, backend="cutmatch")
-        print(name, "runs")
-    except ImportError as error:
-        print(name, error)
-nx.config.backend_priority = ["cutmatch"]
-for function, *arguments in calls.values():
-    function(*arguments)
-"""
-    theirs = foreign(*names, text="raise RuntimeError('the project was imported')\n")
-    path = [write_entries(tmp_path / "e"), *([theirs, ROOT] if first else [ROOT, theirs])]
-    done = python("-c", code, path=path)
-    assert done.returncode == 0, done.stderr
-    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    assert [name for name, what in found.items() if what != "runs"] == hidden
-    for name in hidden:
-        culprit = name if name in names else "gridcut"
-        assert found[name].startswith(f"networkx's backend 'cutmatch' needs the package {culprit} in {ROOT}")
-        assert str(theirs / culprit / "__init__.py") in found[name]
 
 
 def test_every_attribute_is_typed_and_loads():
