@@ -166,8 +166,8 @@ def reading(path, name: str, remedy: str = "pass a complete file"):
     except Unsuitable as error:
         raise InputError(f"{name}: {str(path)!r} {error}") from None
     except Exception as error:  # no common base class: OSError, ValueError, struct.error, TokenError, cv2.error, ...
-        reason = "out of memory" if isinstance(error, MemoryError) else " ".join(str(error).split())[:300]
-        reason = reason or type(error).__name__
+        reason = "out of memory" if isinstance(error, MemoryError) else getattr(error, "strerror", None) or str(error)
+        reason = " ".join(reason.split())[:300] or type(error).__name__
         raise InputError(f"{name}: cannot read {str(path)!r} ({reason}); {remedy}") from None
 
 
