@@ -187,5 +187,3 @@ def test_visible_gpus(monkeypatch):
     assert processes._gpus("auto") == ["1", "GPU-7"]
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     assert processes._gpus("cuda") == ["0", "1"]
-
-

@@ -109,10 +109,6 @@ def test_the_command_finds_its_own_packages(foreign):
     assert done.returncode == 0, done.stderr
 
 
-
-
-
-
 def test_every_attribute_is_typed_and_loads():
     stub = (ROOT / "cutmatch/__init__.pyi").read_text("utf-8")
     typed = {line.split(" as ")[1] for line in stub.splitlines()}
