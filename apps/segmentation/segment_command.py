@@ -104,7 +104,7 @@ def _add_options(options) -> None:
         help=f"files to write: {', '.join(KINDS)} (default: all figures, no annotations)",
     )
     options.add_argument(
-        "--save-session", metavar="FILE", help="store the strokes, box and result of one image in FILE.json"
+        "--save-session", metavar="FILE", help="store the strokes, box and result of one image in FILE.sqlite"
     )
     volumes = options.add_argument_group("volumes")
     volumes.add_argument(
