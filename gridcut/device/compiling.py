@@ -59,10 +59,11 @@ class _Listener(event.Listener):
             self.watch.start()
 
     def _watch(self, *before) -> None:
+        is_said = False  # once: at exit, `say_end` may come before this thread has ended
         while self.depth or time.perf_counter() - self.ended < PAUSE:
             time.sleep(STEP)
-            if self.said is None and compile_seconds() - before[1] > NOTICEABLE:
-                self.said = before
+            if not is_said and compile_seconds() - before[1] > NOTICEABLE:
+                is_said, self.said = True, before
                 _log.warning(
                     "cutmatch: compiling kernels for a first use, once per installation, for up to a minute; "
                     "`cutmatch warmup` does it in advance"
