@@ -247,7 +247,7 @@ def _sessions() -> dict[str, bytes]:
     photo, mask = _photo(), _photo()[..., 0] > 120
 
     def session(rgb, change="") -> bytes:
-        given = Instructions(Hints(_strokes().astype(np.int8)), ObjectOptions())
+        given = Instructions(Hints(np.choose(_strokes(), (-1, 1, 0)).astype(np.int8)), ObjectOptions())
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "s.sqlite"
             with Store(path, can_make=True) as store:
