@@ -50,7 +50,7 @@ def test_simulated_from_nothing(n, family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_simulated_from_any_prices_and_owners(family):
     """Pairs that are not at the minimum of their row are given up, whatever the prices."""
-    check_from_anything(family, 12)
+    check_from_anything(family, 8)
 
 
 @pytest.mark.sim

@@ -154,16 +154,14 @@ def larger(request, monkeypatch):
 @pytest.mark.parametrize("where", where)
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
 def test_larger(dtype, where, larger):
-    for shape in ((1, 6, 6), (1, 5, 9)) if larger == "alone" else ((3, 6, 6), (2, 5, 9), (1, 34, 34), (1, 20, 40)):
+    for shape in ((1, 5, 9),) if larger == "alone" else ((3, 6, 6), (1, 20, 40)):
         test_small(shape, dtype, where)
     test_ragged(dtype, where)
-    for shape in ((2, 4, 9), (2, 8, 5)):
-        test_limit(shape, dtype, where)
+    test_limit((2, 8, 5), dtype, where)
 
 
 @pytest.mark.parametrize("where", where)
 def test_larger_in_all_cases(where, larger):
-    test_ties(np.int32, 1, where)
     test_wide_integers(-(2**31), 2**31 - 1, where)
     test_limits_far_from_the_costs(10**9, where)
     test_forbidden_pairs(where)

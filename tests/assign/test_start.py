@@ -49,7 +49,7 @@ def test_feasible_or_not_does_not_depend_on_the_start(method):
 @pytest.mark.parametrize("form", ["dense", "inf", "sparse", "wide", "tall", "limit"])
 def test_far_off_starts_lose_no_digits(method, form):
     rng = np.random.default_rng(2)
-    for power in (0, 3, 14, 20, 300):
+    for power in (0, 14, 300):
         for _ in range(2):
             n = int(rng.integers(2, 9))
             shape = {"wide": (n, n + 3), "tall": (n + 3, n)}.get(form, (n, n))
