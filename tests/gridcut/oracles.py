@@ -355,6 +355,8 @@ def extremes():
         edges = {(0, 1): np.array([[arc, arc // 2, arc, 5]], np.int64), (0, -1): arc, (1, 0): 0}
         yield Instance(f"limit {limit}", source, sink, edges)
         yield Instance(f"limit {limit} at one terminal", np.array([[limit, 0]]), np.array([[0, 0]]), NO_EDGES)
+    both = {(0, 1): 2**30 + 5, (0, -1): 2**30 + 5, (1, 0): 0}  # with all flow one way, what is left the other way
+    yield Instance("an arc and its reverse", np.array([[INT32_MAX, 0]]), np.array([[0, INT32_MAX]]), both)
     inf = math.inf
     for name, far in (("infinite", inf), ("huge", 2.0**200), ("the largest", 2.0**1023)):
         edges = {(0, 1): np.array([[0.5, far, 0.25, 3.0]]), (1, 0): 0}

@@ -39,6 +39,7 @@ def test_is_maximal(init):
 def test_threads(monkeypatch, threads):
     """Maximal matchings, which keep the given pairs; the searches from them end with as many pairs as from others."""
     monkeypatch.setattr(karp_sipser, "PARALLEL_MIN_EDGES", 1)
+    monkeypatch.setattr(karp_sipser, "ALONE_ROWS", 4)
     rng = np.random.default_rng(4)
     for _ in range(60):
         graph = oracles.random_graph(rng, 40)
