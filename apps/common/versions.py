@@ -12,8 +12,10 @@ LIBRARIES = (
     "scipy",
     "scikit-image",
     "opencv-python-headless",
+    "imageio",
     "pillow",
     "tifffile",
+    "av",
     "tqdm",
 )
 
