@@ -85,3 +85,10 @@ def test_unreachable_cluster(photos, monkeypatch, capsys):
     assert denoise.main(["photos", "--scheduler", "tcp://127.0.0.1:9", "--out", "out"]) == 2
     assert "--scheduler: no cluster at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
     assert not (photos / "out").exists()
+
+
+def test_items_that_kill_cluster_workers_are_reported(outcomes):
+    """Items of a killed worker are computed again, so their number of attempts is not checked."""
+    killed, good = outcomes({"a": "killed", "b": "text"})
+    assert (killed.status, good.status) == (FAILED, DONE)
+    assert killed.reason == "every worker that ran it died; they may be short of memory"

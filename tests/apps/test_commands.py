@@ -1,9 +1,11 @@
 """Each command on a 32 x 32 image: its files, its output, and its messages for bad input."""
 
+import io
 import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from PIL import Image
 
 from apps import cli, demo_jobs
+from apps.common import clock
 from apps.motion import samples
 from apps.segmentation import segment_command as segment
 
@@ -160,3 +163,18 @@ def test_importing_the_commands_is_light():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
         assert f"'{heavy}'" not in loaded
+
+
+def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(clock, "DISPLAY_DELAY", 0.01)
+    for stream, quiet, shows in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with clock.elapsed_display(quiet):
+            deadline = time.monotonic() + 5 * shows
+            while "working, 00:00" not in stream.getvalue() and time.monotonic() < deadline:
+                time.sleep(0.01)
+        assert ("working, 00:00" in stream.getvalue()) == shows

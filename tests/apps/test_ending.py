@@ -108,3 +108,12 @@ def test_a_reader_that_has_exited(photos, line, status, unbuffered):
     assert done.returncode == status
     if "r.json" in line:
         assert (photos / "r.json").read_text("utf-8").startswith("{")
+
+
+@pytest.mark.parametrize("unbuffered", in_quick_tier(["", "1"], "".__eq__))
+@pytest.mark.parametrize("line", in_quick_tier(["info", "info --json", "--help"], "info --json".__eq__))
+def test_a_full_standard_output(photos, line, unbuffered):
+    done = shell(f"cutmatch {line} >/dev/full", PYTHONUNBUFFERED=unbuffered)
+    assert done.returncode == 1
+    assert done.stderr.decode().count("\n") == 1
+    assert "cannot write to standard output (No space left on device)" in done.stderr.decode()

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from apps import cli, segment_video
+from apps.segmentation import video_jobs
 from apps.segmentation.location import OF_CLIPS, either
 from apps.segmentation.video_carry import signed_distance
 from tests.apps.conftest import iou
@@ -203,3 +204,13 @@ def test_command_lines_that_are_refused(given, rejects):
     refuse("one file for 8 images; .* frames of a clip, pass --clip", given / "frames", "--strokes", strokes)
     rejects(["segment", given / "frames", "--clip", "--strokes", strokes, "--out", given / "frames"],
             "is the folder of image", given)  # fmt: skip
+
+
+def test_a_box_and_strokes_that_correct_a_later_frame(given):
+    _, masks = clip()
+    Image.fromarray(strokes_on(masks[5], (BACKGROUND,))[:, :80]).save(given / "strokes" / "5.png")
+    arguments = ["--box", "4,12,40,48", "--strokes", given / "strokes", "--out", given / "out", "--write", "mask"]
+    assert run(given / "disc.avi", *arguments, "--json", given / "report.json") == 0
+    assert iou(mask_of(given / "out", "disc", FRAMES - 1), masks[-1][:, :80]) > 0.9
+    report = json.loads((given / "report.json").read_text("utf-8"))
+    assert "2 key frames (5 to 7 follow 5)" in video_jobs.line(report)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from apps.common.images import InputError
-from apps.tracking.active_tracks import pairs_in_range
+from apps.tracking.active_tracks import pairs_in_range, shared_motion
 from apps.tracking.global_links import GAP_COST
 from apps.tracking.tracking import Detections, track
 
@@ -225,3 +225,29 @@ def test_global_links_have_the_minimum_total_cost():
 def test_bad_arguments(detections, options, message):
     with pytest.raises(InputError, match=message):
         track(detections, **options)
+
+
+def test_new_track_starts_with_its_neighbours_velocity():
+    """All drift by 9, more than the search range; a point that appears later is predicted to drift, too."""
+    grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 40
+    frames = []
+    for t in range(6):
+        late = [[12.0, 0]] if t >= 3 else []
+        frames.append(np.concatenate([grid, grid[:1] + late]) + (9 * t, 0) if late else grid + (9 * t, 0))
+    tracks = track(frames, search_range=6, predict=True)
+    assert tracks.length.tolist() == [6] * 25 + [3]
+
+
+def test_drift_longer_than_the_search_range():
+    """The shared motion is estimated before the first link, although a tenth of the points appear and vanish."""
+    rng = np.random.default_rng(8)
+    first = rng.uniform(0, 300, (300, 2))
+    frames = [
+        np.concatenate([first[15:], rng.uniform(0, 300, (15, 2))]) + rng.normal(0, 0.3, (300, 2)) for _ in range(4)
+    ]
+    frames = [frame + t * np.array([11.0, -4]) for t, frame in enumerate(frames)]
+    tracks = track(frames, search_range=6, predict=True)
+    kept = tracks.link[(tracks.link % 300 < 285).all(axis=1)]
+    assert len(kept) > 3 * 280
+    assert (kept[:, 0] % 300 == kept[:, 1] % 300).mean() > 0.98
+    assert shared_motion(frames[0], frames[1], 6.0) == pytest.approx([11, -4], abs=0.3)
