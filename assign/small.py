@@ -14,8 +14,18 @@ from assign.assignment import Assignment
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import DTYPES, WIDER, matrix_of
-from assign.dense.jonker_volgenant import HANDED_OVER, MAX_COSTS, REJECTED, SEARCH_SCANS, memory_for, solve_matrix
+from assign.dense.jonker_volgenant import (
+    HANDED_OVER,
+    MAX_COSTS,
+    REJECTED,
+    SEARCH_SCANS,
+    UNLIMITED,
+    memory_for,
+    solve_matrix,
+)
+from assign.dense.sorting import seems_sortable
 
+MIN_LIST_ROWS = 256  # below, lists are faster only if they begin with prices from sorting
 # dtype -> the dtype the kernel is compiled for, and that of prices
 NUMBERS = {t: (t, np.dtype(np.int64)) if t.kind == "i" else (np.dtype(float), np.dtype(float)) for t in DTYPES}
 NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.items()}
@@ -59,6 +69,8 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
     checked = time.perf_counter()
     sign = -1 if maximize else 1
     status, total = solve_matrix(matrix, sign, SEARCH_SCANS * n, memory_for(n, m), col, u, v)
+    if status == HANDED_OVER and n < MIN_LIST_ROWS and not seems_sortable(matrix):
+        status, total = solve_matrix(matrix, sign, UNLIMITED, memory_for(n, m), col, u, v)
     if status == REJECTED:
         return None
     row, stats = np.arange(n), {}

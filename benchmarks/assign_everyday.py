@@ -208,7 +208,7 @@ def measure(name, shape, n, dtype, repeats, ratios):
     best = min(seconds["SciPy"], seconds[lapx])
     ratios.append(best / seconds["ours"])
     shown = [f"{1e3 * seconds[who]:.2f}" for who in ("ours", "SciPy", lapx)]
-    return [name, shape, str(n), dtype, found.method, *shown, lapx, f"{ratios[-1]:.2f}"]
+    return [name.replace("|", "\\|"), shape, str(n), dtype, found.method, *shown, lapx, f"{ratios[-1]:.2f}"]
 
 
 def main(argv):

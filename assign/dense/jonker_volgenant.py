@@ -47,6 +47,7 @@ FEW, BYTES, PASS = 0.02, 60_000_000, 5
 # row's and a column's own value.  Others leave at most 0.45.
 MAX_FREE_SHARE = 0.6
 SEARCH_SCANS = 40  # rows scanned in the searches, per row, before any matrix is handed over; distances need 30 to 40
+UNLIMITED = INT64_MAX  # budget with which no matrix is handed over
 SAMPLED_ROWS, MIN_COMMON_SHARE = 8, 0.75  # of pairs that cost the same, in a sample of rows
 KEPT_NUMBERS = 1 << 18  # of memory that a thread keeps between calls: 2 MiB
 
@@ -170,7 +171,7 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
     for i in range(n):
         free += 1 if col_of[i] < 0 else 0
     enough = n * width * (work.itemsize + PASS) / BYTES if bits == 0 else 0.0
-    if has_minima and n >= MIN_ROWS and (FEW < free / n < enough or free / n > MAX_FREE_SHARE):
+    if has_minima and n >= MIN_ROWS and budget < UNLIMITED and (FEW < free / n < enough or free / n > MAX_FREE_SHARE):
         budget = -1
     status = SOLVED
     spent = 0
