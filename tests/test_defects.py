@@ -94,7 +94,7 @@ DEFECTS = [
     ),
     Defect(
         "unsigned costs beyond int64 become negative",
-        "assign/core/arrays.py",
+        "assign/core/problem.py",
         "(not array.size or array.max() <= INT64_MAX)",
         "array.ndim",
         "assign/test_arguments.py",
@@ -130,6 +130,12 @@ DEFECTS = [
 ]
 
 
+def test_every_defect_can_be_put_back():
+    for defect in DEFECTS:
+        text = (ROOT / defect.file).read_text("utf-8")
+        assert text.count(defect.right) == 1, f"{defect.file} has changed; the row of this defect must change with it"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("defect", [pytest.param(one, id=one.name) for one in DEFECTS])
 def test_the_suite_finds(defect, tmp_path):
@@ -137,9 +143,7 @@ def test_the_suite_finds(defect, tmp_path):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "_kernels"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     file = tmp_path / defect.file
-    text = file.read_text("utf-8")
-    assert text.count(defect.right) == 1, f"{defect.file} has changed; this row must change with it"
-    file.write_text(text.replace(defect.right, defect.wrong), "utf-8")
+    file.write_text(file.read_text("utf-8").replace(defect.right, defect.wrong), "utf-8")
     environment = {key: value for key, value in os.environ.items() if not key.startswith("CUTMATCH_")}
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{defect.test}"],
