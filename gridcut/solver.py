@@ -11,7 +11,7 @@ from gridcut.core.problem import Offset, Problem, as_array, check_edges, check_p
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback, plain_array
 from gridcut.device.arrays import DeviceArray, to_host
-from gridcut.device.one_call import one_at_a_time, refuse
+from gridcut.device.one_call import one_at_a_time
 
 
 class Solver:
@@ -83,6 +83,7 @@ class Solver:
         self._default = name
         self._state = _start(self._device, name, problem)
 
+    @one_at_a_time
     def update(
         self,
         *,
@@ -112,18 +113,6 @@ class Solver:
             As `max_flow`; also for an offset that had no edges, for float capacities if all were integers
             before, and for `where` together with `edges`.
         """
-        if self._is_running:
-            refuse(self)
-        try:
-            try:
-                self._is_running = True
-                self._update(source, sink, edges, where)
-            finally:
-                self._is_running = False
-        finally:
-            self._is_running = False
-
-    def _update(self, source, sink, edges, where) -> None:
         problem = self._problem
         if where is not None and edges is not None:
             raise ValueError("where selects pixels of source and sink only; pass edges in a separate update")
@@ -147,6 +136,7 @@ class Solver:
         if given:
             self._state.update(given, index)
 
+    @one_at_a_time
     def solve(self, *, method: str | None = None, callback: Callable[[dict], None] | None = None, **parameters) -> Cut:
         """Compute the minimum cut for the current capacities.
 
@@ -164,18 +154,6 @@ class Solver:
         Cut
             ``stats["warm"]`` reports whether the solve started from the previous flow.
         """
-        if self._is_running:
-            refuse(self)
-        try:
-            try:
-                self._is_running = True
-                return self._solve(method, callback, parameters)
-            finally:
-                self._is_running = False
-        finally:
-            self._is_running = False
-
-    def _solve(self, method, callback, parameters) -> Cut:
         if callback is not None:
             check_callback(callback)
         if method is None and not parameters:

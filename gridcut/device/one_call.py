@@ -7,14 +7,11 @@ waits for another one: it raises RuntimeError.
 A flag serves instead of a lock, which takes longer.  Python switches threads and raises interrupts at calls and loops,
 so never between the test of the flag and its assignment, nor between the end of a method and the first `finally`.  The
 second `finally` is for errors that a tracing function raises in the first one.
-
-The decorator takes almost a microsecond, for the arguments.  Methods that take some ten microseconds contain the same
-lines instead, around a call of a method with their body.
 """
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -31,7 +28,11 @@ def one_at_a_time(
     @wraps(method)
     def call(self: Any, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Returned:
         if self._is_running:
-            refuse(self)
+            name = type(self).__name__
+            raise RuntimeError(
+                f"this {name} is in use by another thread, or by the call whose callback uses it; use one {name} per "
+                "thread, or a lock"
+            )
         try:
             try:
                 self._is_running = True
@@ -42,12 +43,3 @@ def one_at_a_time(
             self._is_running = False
 
     return call
-
-
-def refuse(user) -> NoReturn:
-    """Raise the RuntimeError of a second call."""
-    name = type(user).__name__
-    raise RuntimeError(
-        f"this {name} is in use by another thread, or by the call whose callback uses it; use one {name} per thread, "
-        "or a lock"
-    )

@@ -9,7 +9,7 @@ from gridcut.core.problem import as_capacity
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
 from gridcut.device.networkx_graph import is_networkx
-from gridcut.device.one_call import one_at_a_time, refuse
+from gridcut.device.one_call import one_at_a_time
 from gridcut.device.sparse import is_sparse
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_ibfs import GraphMemory
@@ -106,6 +106,7 @@ class GraphSolver:
         _check_values(self._problem)
         self._held: LoadedProblem | None = None  # the state of the last solve, with its forests
 
+    @one_at_a_time
     def update(
         self,
         *,
@@ -130,18 +131,6 @@ class GraphSolver:
         TypeError, ValueError
             As `graph_max_flow`; also if the entries are others, and for float capacities if all were integers before.
         """
-        if self._is_running:
-            refuse(self)
-        try:
-            try:
-                self._is_running = True
-                self._update(source, sink, capacity)
-            finally:
-                self._is_running = False
-        finally:
-            self._is_running = False
-
-    def _update(self, source, sink, capacity) -> None:
         problem, network, ends = self._problem, self._network, self._ends
         new = problem
         if network is None:
@@ -164,6 +153,7 @@ class GraphSolver:
             self.epoch += 1
             self._problem, self._network, self._ends = new, network, ends
 
+    @one_at_a_time
     def solve(self) -> GraphCut:
         """Compute the minimum cut for the current capacities.
 
@@ -178,18 +168,6 @@ class GraphSolver:
         ValueError
             As `graph_max_flow`.
         """
-        if self._is_running:
-            refuse(self)
-        try:
-            try:
-                self._is_running = True
-                return self._solve()
-            finally:
-                self._is_running = False
-        finally:
-            self._is_running = False
-
-    def _solve(self) -> GraphCut:
         clock = Clock()
         self.epoch += 1
         problem, lists = self._problem, lists_of(self._problem)
