@@ -3,6 +3,7 @@
 To add a method: write its solver, an entry in METHODS, and a row in docs/algorithms/index.md.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from assign.core.problem import Dense, Problem, Sparse
@@ -100,7 +101,7 @@ class Choice(NamedTuple):
         if self is CPU_FIRST:
             parameters = {"auction": "elsewhere"}
         arrays = self.method.arrays_of(costs)
-        return self.implementation(*arrays, limit=limit, start=start, callback=callback, **parameters)
+        return self.implementation.function(*arrays, limit=limit, start=start, callback=callback, **parameters)
 
 
 CPU_FIRST = Choice("cpu", "shortest_paths", METHODS["shortest_paths"], METHODS["shortest_paths"].find("dense", "cpu"))
@@ -169,9 +170,9 @@ FLOW_METHODS = {
 }
 
 
-def choose_flow_method(method: str) -> tuple[str, Implementation]:
+def choose_flow_method(method: str) -> tuple[str, Callable]:
     """The name and the solver of a method of `assign.min_cost_flow`."""
     check_name("method", method, FLOW_METHODS)
     if method == "auto":
         method = "network_simplex"
-    return method, FLOW_METHODS[method]
+    return method, FLOW_METHODS[method].function

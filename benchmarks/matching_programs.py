@@ -239,4 +239,5 @@ def steps_of(program: Program):
     """(method, function of its initial matching or None, name of that, function of the search), all on the GPU."""
     method = DEFAULT_METHOD if program.method == "auto" else program.method
     init = default_init(method, "cuda") if program.init == "auto" else program.init
-    return method, INITS[init].cuda, init, METHODS[method].cuda
+    initialise = INITS[init].cuda
+    return method, initialise and initialise.function, init, METHODS[method].on("cuda").function

@@ -131,7 +131,7 @@ def max_flow_batch(
     if methods.works_on_tiles(name) and not problem.empty:
         from gridcut.cuda.device_flow import DeviceMethod, batch_on_device
 
-        chosen = DeviceMethod(name, True, methods.METHODS[name].on("cuda"), parameters)
+        chosen = DeviceMethod(name, True, methods.METHODS[name].on("cuda").function, parameters)
         labels, values, stats, items = batch_on_device(problem, chosen, callback)
         stats["items"] = problem.items
         return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, _bare(problem))

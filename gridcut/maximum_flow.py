@@ -148,9 +148,9 @@ def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback,
     if device == "cuda":
         from gridcut.cuda.device_flow import DeviceMethod, max_flow_on_device
 
-        method = DeviceMethod(name, methods.works_on_tiles(name), methods.METHODS[name].on("cuda"), parameters)
+        method = DeviceMethod(name, methods.works_on_tiles(name), methods.METHODS[name].on("cuda").function, parameters)
         return max_flow_on_device(problem, method, callback)
-    solver = methods.METHODS[name].on("cpu")
+    solver = methods.METHODS[name].on("cpu").function
 
     def load_grid(bound):
         return load(problem._replace(bound=bound))

@@ -1,9 +1,9 @@
 """The maximum matching methods and the initial matchings by name, and the choices of "auto".
 
-To add a method, write a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which turns a valid
-matching into a maximum one in place.  Then add an entry of METHODS here, a row in docs/algorithms/index.md, and a check
-in parameters.py for each parameter with a new name.  An initial matching exports initialise(...) instead, which keeps
-the given pairs and adds to them.
+To add a method, write a file that exports solve(graph, row_match, col_match, *, ...) -> stats, or a function for each
+variant, which turns a valid matching into a maximum one in place.  Then add an entry of METHODS here, a row in
+docs/algorithms/index.md, and a check in parameters.py for each parameter with a new name.  An initial matching exports
+initialise(...) instead, which keeps the given pairs and adds to them.
 
 Implementations for the CPU accept a graph and a matching on the host, those for CUDA a `DeviceGraph` and a matching on
 the GPU.  `for_host` makes the latter accept a graph on the host.
@@ -30,7 +30,8 @@ METHODS = {
     "push_relabel": Method(Implementation("matching.papers.push_relabel:solve", ("frequency", "gap", "order"))),
     "ms_bfs": Method(
         Implementation(
-            "matching.papers.ms_bfs:solve", ("direction_optimising", "alpha", "side", "threads", "wide", "by_step")
+            "matching.papers.ms_bfs_graft:ms_bfs",
+            ("direction_optimising", "alpha", "side", "threads", "wide", "by_step"),
         )
     ),
     "ms_bfs_graft": Method(
@@ -45,11 +46,11 @@ METHODS = {
     "p_dbfs": Method(Implementation("matching.papers.p_dbfs:solve", ("threads",))),
     "p_pf": Method(Implementation("matching.papers.p_pf:solve", ("fairness", "threads"))),
     "p_hk": Method(Implementation("matching.papers.p_hk:solve", ("threads", "wide"))),
-    "apfb": Method(cuda=Implementation("matching.papers.apfb_cuda:solve", ("search", "grid"))),
-    "apsb": Method(cuda=Implementation("matching.papers.apsb_cuda:solve", ("search", "grid"))),
+    "apfb": Method(cuda=Implementation("matching.papers.alternate_cuda:apfb", ("search", "grid"))),
+    "apsb": Method(cuda=Implementation("matching.papers.alternate_cuda:apsb", ("search", "grid"))),
     "g_pr_first": Method(cuda=Implementation("matching.papers.g_pr_first_cuda:solve", ("relabel",))),
-    "g_pr_noshr": Method(cuda=Implementation("matching.papers.g_pr_noshr_cuda:solve", ("relabel",))),
-    "g_pr_shr": Method(cuda=Implementation("matching.papers.g_pr_shr_cuda:solve", ("relabel", "shrink_from"))),
+    "g_pr_noshr": Method(cuda=Implementation("matching.papers.active_lists_cuda:g_pr_noshr", ("relabel",))),
+    "g_pr_shr": Method(cuda=Implementation("matching.papers.active_lists_cuda:g_pr_shr", ("relabel", "shrink_from"))),
 }
 
 INITS = {
@@ -115,8 +116,8 @@ def for_host(function: Callable[..., dict]) -> Callable[..., dict]:
 
 def solver(method: str, device: str) -> Callable[..., dict]:
     """The function of a method for a graph on the host."""
-    entry = METHODS[method]
-    return for_host(entry.on("cuda")) if device == "cuda" else entry.on("cpu")
+    function = METHODS[method].on(device).function
+    return for_host(function) if device == "cuda" else function
 
 
 def initialiser(init: str, device: str, threads: int | None = 1) -> Callable[..., dict] | None:
@@ -126,7 +127,8 @@ def initialiser(init: str, device: str, threads: int | None = 1) -> Callable[...
     """
     entry = INITS[init]
     if device == "cuda" and entry.cuda:
-        return for_host(entry.cuda)
-    if entry.cpu and "threads" in entry.cpu.parameters and threads != 1:
-        return partial(entry.cpu, threads=threads)
-    return entry.cpu
+        return for_host(entry.cuda.function)
+    if entry.cpu is None:
+        return None
+    is_parallel = "threads" in entry.cpu.parameters and threads != 1
+    return partial(entry.cpu.function, threads=threads) if is_parallel else entry.cpu.function

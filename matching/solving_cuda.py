@@ -72,7 +72,7 @@ def match(graph: DeviceBipartiteGraph, chosen: tuple, start, begin: float) -> Ma
     """Match a graph on the GPU; chosen: the result of `methods.choose`, begin: the time at which the call began."""
     device, method, init, keywords = chosen
     check_sides(*graph.shape)
-    initialise, solve = initialiser(init), methods.METHODS[method].cuda
+    initialise, solve = initialiser(init), methods.METHODS[method].on("cuda").function
     with refusing():
         row_match, col_match = start_on_gpu(start, graph)
         initial = pairs_of(row_match, graph) if start is not None else 0
@@ -101,11 +101,11 @@ def initialiser(init: str):
     entry = methods.INITS[init]
 
     def on_gpu(graph, row_match, col_match) -> dict:
-        return entry.cuda(graph.lists, row_match, col_match)
+        return entry.cuda.function(graph.lists, row_match, col_match)
 
     def on_host(graph, row_match, col_match) -> dict:
         matches = download(row_match), download(col_match)
-        stats = entry.cpu(graph.host(), *matches)
+        stats = entry.cpu.function(graph.host(), *matches)
         for there, here in zip((row_match, col_match), matches, strict=True):
             overwrite(there, here)
         return stats

@@ -65,9 +65,9 @@ class SameStartBench(GpuBench):
         entry = METHODS[program.method]
         if entry.cpu is not None:
             self.found = tuple(match.copy() for match in self.start)
-            stats, seconds = timed(lambda: entry.cpu(self.graph, *self.found, **program.parameters))
+            stats, seconds = timed(lambda: entry.cpu.function(self.graph, *self.found, **program.parameters))
         else:
-            stats, seconds = self.on_gpu(entry.cuda, program)
+            stats, seconds = self.on_gpu(entry.cuda.function, program)
         pairs = [int(np.count_nonzero(match >= 0)) for match in self.found]
         wrong = None if pairs == [self.size] * 2 else f"{pairs[0]} pairs of {self.size}"
         return Run(seconds, wrong, stats.get("phases", 0), stats.get("levels", 0))

@@ -11,7 +11,7 @@ No residual arc connects the two sides, so one solve serves both, with the arcs 
 
 import numpy as np
 
-from gridcut.core import push_relabel
+from gridcut.core import push_relabel_steps
 from gridcut.core.grid import Grid
 from gridcut.core.load import NOTHING, Reader, fill, load_terminals_kernel, plane
 from gridcut.core.units import scale_of
@@ -71,7 +71,7 @@ def complete(views: Reader, grid: Grid) -> Grid:
     excess = np.empty_like(grid.excess)
     residual = np.zeros_like(grid.residual)
     detach_kernel(sink_side, grid.excess, grid.residual, source, minus_sink, layout.step, excess, residual)
-    push_relabel.solve(excess, residual, layout.step)
+    push_relabel_steps.solve(excess, residual, layout.step)
     if np.any(excess > 0):
         raise CertificateError(
             "the preflow cannot be completed to a flow; were the capacities changed after the solve?"
@@ -93,5 +93,5 @@ def _terminals(views: Reader, grid: Grid) -> np.ndarray:
 
 def _sink_side(grid: Grid) -> np.ndarray:
     """Pixels that can reach the sink: one search, since no excess can be pushed in a solved grid."""
-    sink_side, _ = push_relabel.solve(grid.excess, grid.residual, grid.step)
+    sink_side, _ = push_relabel_steps.solve(grid.excess, grid.residual, grid.step)
     return sink_side

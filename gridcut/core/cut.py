@@ -224,8 +224,6 @@ def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple
             return value, None  # the loss is less than one unit per capacity, so it need not be summed
     cut = measure_cut(views, labels, unit)
     if cut.value == math.inf:
-        from gridcut.core.cut import infinite_cut
-
         raise infinite_cut(problem, labels)
     return cut.value, cut
 

@@ -1,6 +1,6 @@
-"""The rules of push-relabel at one pixel (gridcut/core/push_relabel.py), compiled for CUDA kernels."""
+"""The rules of push-relabel at one pixel (gridcut/core/push_relabel_steps.py), compiled for CUDA kernels."""
 
-from gridcut.core import push_relabel as rules
+from gridcut.core import push_relabel_steps as rules
 from gridcut.device.cuda import device_function
 
 

@@ -1,6 +1,7 @@
 """max_flow on one GPU: load, solve, labels and value on the GPU; certificates and flows on the host."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kernel
 from gridcut.cuda.tile_layout import to_flat
 from gridcut.device.arrays import allocate, download, overwrite, refusing, return_as, synchronize, to_host
-from gridcut.device.choose import Implementation
 from gridcut.device.launch import launch
 
 SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
@@ -31,7 +31,7 @@ class DeviceMethod(NamedTuple):
 
     name: str
     works_on_tiles: bool
-    solver: Implementation
+    solver: Callable
     parameters: dict
 
     def solve(self, state: State, callback, warm=None):

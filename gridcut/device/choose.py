@@ -1,10 +1,11 @@
 """Device selection: "auto" uses a GPU if one is available; "cpu" and "cuda" are used, or an error is raised."""
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numba
 
@@ -83,7 +84,7 @@ def cuda_obstacle() -> str:
 
 
 class Implementation(NamedTuple):
-    """A method on one device; a call imports its solver and calls it.
+    """A method on one device.
 
     solver       "module:function"
     parameters   the keywords that callers may pass to it
@@ -92,9 +93,11 @@ class Implementation(NamedTuple):
     solver: str
     parameters: tuple[str, ...] = ()
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        module, function = self.solver.split(":")
-        return getattr(import_module(module), function)(*arguments, **keywords)
+    @property
+    def function(self) -> Callable:
+        """The solver, which is imported now."""
+        module, name = self.solver.split(":")
+        return getattr(import_module(module), name)
 
 
 class Method(NamedTuple):

@@ -112,7 +112,7 @@ def cut_of_graph(
     start   the perf_counter() from which time is measured
     """
     lists = lists_of(problem)
-    solver = graph_methods.METHODS[name].on(device)
+    solver = graph_methods.METHODS[name].on(device).function
 
     def load(bound):
         return load_graph(problem if bound is None else problem._replace(bound=bound), lists)

@@ -221,14 +221,14 @@ class Run:
 
     def take_turns(self, until):
         """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
-        from gridcut.core import push_relabel  # images do not need it
-        from gridcut.core.push_relabel import discharge_highest
+        from gridcut.core import push_relabel_steps  # images do not need it
+        from gridcut.core.push_relabel_steps import discharge_highest
 
         self.seams.restore()
         self.gave_up, most = True, 8 * self.layout.size
         while self.gave_up:
             state = self.excess, self.residual, self.layout.step
-            push_relabel.solve(*state, discharge=discharge_highest, most=most)
+            push_relabel_steps.solve(*state, discharge=discharge_highest, most=most)
             self.patience, most = MORE * self.patience, MORE * most
             self._search_all(until)
 

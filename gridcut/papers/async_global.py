@@ -37,9 +37,9 @@ import time
 
 import numpy as np
 
-from gridcut.core import push_relabel
+from gridcut.core import push_relabel_steps
 from gridcut.core.grid import Grid, index_type
-from gridcut.core.push_relabel import global_relabel, goes_down, lifted, push_amount, sink_side_of
+from gridcut.core.push_relabel_steps import global_relabel, goes_down, lifted, push_amount, sink_side_of
 from gridcut.device import (
     atomic_add,
     atomic_cas,
@@ -209,7 +209,7 @@ def solve(grid: Grid, *, threads=None, global_every=1.0, callback=None):
         if post_active(excess, label, ceiling, *rings) == 0:
             break
         if stats["global_relabels"] == FALLBACK_ROUND:
-            sink_side, rest = push_relabel.solve(excess, residual, step, callback=callback)
+            sink_side, rest = push_relabel_steps.solve(excess, residual, step, callback=callback)
             return sink_side, {name: stats[name] + rest.get(name, 0) for name in stats}
         done = run_round(excess, residual, step, label, rings, queue, ceiling, every, threads - 1, report)
         for name, count in zip(("pushes", "relabels", "waves"), done, strict=True):

@@ -11,7 +11,7 @@ Arrays (n cells; ceiling = n + 1)
                 for the level after it; 0 between launches
   tally[3]      number of active pixels: with excess, and connected to the sink
 
-The distances equal those of gridcut/core/push_relabel.py, with another order of the queue.  O(n + m) work and one
+The distances equal those of gridcut/core/push_relabel_steps.py, with another order of the queue.  O(n + m) work and one
 barrier per level; memory 8 bytes per pixel.
 """
 

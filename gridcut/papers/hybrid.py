@@ -28,8 +28,8 @@ bytes per pixel and another copy of the grid.
 import numpy as np
 
 from gridcut.core.grid import Grid
-from gridcut.core.push_relabel import global_relabel
-from gridcut.core.push_relabel import sink_side_of as host_sink_side_of
+from gridcut.core.push_relabel_steps import global_relabel
+from gridcut.core.push_relabel_steps import sink_side_of as host_sink_side_of
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load

@@ -27,7 +27,7 @@ round FALLBACK_ROUND.  Memory 12 bytes per pixel.
 import numpy as np
 
 from gridcut.core.grid import Grid, index_type
-from gridcut.core.push_relabel import global_relabel, goes_down, lifted, push_amount, sink_side_of
+from gridcut.core.push_relabel_steps import global_relabel, goes_down, lifted, push_amount, sink_side_of
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take

@@ -5,7 +5,7 @@ out, or from the highest level first (order="fifo" or "highest").  Heights are r
 every n relabels.  The generic algorithm 4.2 is global_every=infinity, gap=False, exact_start=False.
 
 `Cut.flow` and the default method need push-relabel too, so the loop and both orders are in
-gridcut/core/push_relabel.py.
+gridcut/core/push_relabel_steps.py.
 
 Arrays (n cells; ceiling = n + 1)     paper [1]
   excess[p] > 0: active                e(x);  < 0: minus the residual capacity of the arc to t
@@ -29,8 +29,8 @@ Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 by
 """
 
 from gridcut.core.grid import Grid
-from gridcut.core.push_relabel import discharge_fifo, discharge_highest
-from gridcut.core.push_relabel import solve as solve_by
+from gridcut.core.push_relabel_steps import discharge_fifo, discharge_highest
+from gridcut.core.push_relabel_steps import solve as solve_by
 from gridcut.device.arguments import check_switch
 
 ORDERS = {"fifo": discharge_fifo, "highest": discharge_highest}

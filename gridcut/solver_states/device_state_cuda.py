@@ -144,7 +144,7 @@ class DeviceState:
         clock.phase("upload")
         self.epoch += 1
         tiled = works_on_tiles(name)
-        method = DeviceMethod(name, tiled, METHODS[name].on("cuda"), parameters)
+        method = DeviceMethod(name, tiled, METHODS[name].on("cuda").function, parameters)
         state, memory = self._state, self._memory
         self._state = self._memory = None  # until this solve is complete
         if tiled != (self._capacities.layout.tiles is not None):

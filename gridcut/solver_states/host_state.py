@@ -157,12 +157,13 @@ class HostState:
         self.last, self.is_whole = None, False
         warm = methods.WARM.get(name)
         if warm is None:
-            sink_side, stats = methods.METHODS[name].on("cpu")(self.grid, callback=callback, **parameters)
+            solve = methods.METHODS[name].on("cpu").function
+            sink_side, stats = solve(self.grid, callback=callback, **parameters)
             memory = None
         else:
             touched = last.touched() if last is not None and last.is_listed else None
             memory = last.memory if last is not None and last.method == name else None
-            sink_side, stats, memory = warm(self.grid, memory, touched, callback=callback, **parameters)
+            sink_side, stats, memory = warm.function(self.grid, memory, touched, callback=callback, **parameters)
         self.last, self.is_whole = LastSolve(name, memory), True
         return sink_side, stats
 

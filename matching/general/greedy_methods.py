@@ -26,7 +26,7 @@ DEFAULT_UNWEIGHTED = {"cpu": "random", "cuda": "parallel"}
 
 
 def choose(method: str, device: DeviceName, weighted: bool, seed, threads, parameters: dict):
-    """(device, method, its implementation, keywords) with "auto" replaced; raises an error if they do not fit."""
+    """(device, method, its function, keywords) with "auto" replaced; raises an error if they do not fit."""
     check_name("method", method, GREEDY_METHODS)
     if method == "auto":
         device = "cpu" if device == "auto" else resolve(device)
@@ -35,4 +35,4 @@ def choose(method: str, device: DeviceName, weighted: bool, seed, threads, param
     device = device_for(method, entry, device)
     shared = {"seed": check_seed(seed), "threads": check_threads(threads)}
     keywords = keywords_for(method, entry, device, parameters, **shared)
-    return device, method, entry.on(device), keywords
+    return device, method, entry.on(device).function, keywords

@@ -1,4 +1,6 @@
-"""Push-relabel with lists of active columns: shared by g_pr_noshr_cuda.py and g_pr_shr_cuda.py.
+"""G-PR-NoShr and G-PR-Shr: push-relabel with lists of active columns.
+
+G-PR-Shr shrinks the lists after every global relabeling; those of G-PR-NoShr keep their initial length.
 
 A pass scans the active columns only. Slot i of two lists follows one unit of matching that is still to be placed:
 previous[i] pushed in the last pass, and current[i] is the column that it displaced, or none. If another push to the
@@ -31,7 +33,7 @@ from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, r
 from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, add_up, exclusive_scan, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels, check_lists
-from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, as_stats
+from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats
 from matching.papers.labels_cuda import (
     ABANDONED,
     ACTIVE,
@@ -46,6 +48,7 @@ from matching.papers.labels_cuda import (
 
 NO_COLUMN = -1
 SHRINKS = 8  # in counts
+NEVER_SHRINK = 2**31 - 1
 
 
 @device_function
@@ -212,6 +215,22 @@ def lists_kernel(
         counts[PHASES] = relabels
         counts[PASSES] = passes
         counts[SHRINKS] = shrinks
+
+
+def g_pr_noshr(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
+    """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
+
+    relabel   ("adaptive", k): relabel after k times cLevel passes, twice the number of levels of the last search;
+              ("fix", k): relabel after k passes
+    """
+    return maximise("g_pr_noshr", graph, row_match, col_match, relabel, NEVER_SHRINK)
+
+
+def g_pr_shr(
+    graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7), shrink_from: int = 512
+) -> dict:
+    """As `g_pr_noshr`; shrink_from: minimum number of slots of a list that is shrunk."""
+    return maximise("g_pr_shr", graph, row_match, col_match, relabel, shrink_from)
 
 
 def maximise(method: str, graph, row_match, col_match, relabel, shrink_from: int) -> dict:

@@ -1,4 +1,9 @@
-"""Breadth-first searches from all free columns, and speculative augmentation: shared by apfb_cuda.py and apsb_cuda.py.
+"""APFB and APsB: breadth-first searches from all free columns, and speculative augmentation.
+
+APFB is Hopcroft and Karp's algorithm with Duff and Wiberg's extension: a search continues after it has reached free
+rows, until nothing more is reachable, so a phase augments along paths of all lengths.  APsB is Hopcroft and Karp's: a
+search ends at the first level with a free row.  Its paths of a phase are shortest ones, but need not be a maximal set
+of them, so their bound on the number of phases does not hold.
 
 A search visits columns level by level. Every free row it reaches ends a path. From each such row a thread walks back
 and exchanges matched and unmatched edges (Alternate), without checking for walks of other threads on the same columns.
@@ -30,7 +35,8 @@ Races
   A search that finds no path has marked no root, so it has expanded everything that is reachable.
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "GPU accelerated maximum cardinality matching algorithms for bipartite graphs."
-    Euro-Par 2013. Algorithms 1 to 4; the walks from recorded rows are described below algorithm 4.
+    Euro-Par 2013. Algorithms 1 to 4, for APFB without lines 9 and 10 of the first; the walks from recorded rows are
+    described below algorithm 4.
 
 Deviates from [1]: the loops over phases and levels are inside one kernel. Where walks start only from the rows that
 roots have recorded (APsB with GPUBFS-WR), rows are recorded after the search, from predecessor[], so that every
@@ -45,7 +51,7 @@ from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
 from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
-from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, as_stats
+from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, DeviceGraph, as_stats
 
 DONE, UNVISITED, START = 0, 1, 2
 FREE, MET = -1, -2
@@ -181,6 +187,21 @@ def alternate_kernel(col_ptr, col_adj, row_match, col_match, level, predecessor,
     if thread == 0:
         counts[PHASES] = phases
         counts[LEVELS] = levels
+
+
+def apfb(graph: DeviceGraph, row_match, col_match, *, search: str = "gpubfs_wr", grid: str = "ct") -> dict:
+    """Make a matching on the GPU maximum in place; returns stats, with "phases" the number of searches.
+
+    search   "gpubfs_wr": a tree stops growing when a path from its root is known, or, in `apsb`, each root augments
+             along one path only; "gpubfs": it continues, or augments along all paths that lead to it
+    grid     "ct": a constant number of threads, 256 x 256; "mt": one per column, or as many as the GPU holds
+    """
+    return maximise(graph, row_match, col_match, search, grid, shortest=False)
+
+
+def apsb(graph: DeviceGraph, row_match, col_match, *, search: str = "gpubfs_wr", grid: str = "ct") -> dict:
+    """As `apfb`, with searches that end at the first level with a free row."""
+    return maximise(graph, row_match, col_match, search, grid, shortest=True)
 
 
 def maximise(graph, row_match, col_match, search: str, grid: str, shortest: bool) -> dict:

@@ -11,6 +11,11 @@ same rules.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
+[2] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
+graphs." IPDPS 2012.
+
+`ms_bfs` is the algorithm [2] to which the authors (section II-D) add grafting: the forest is discarded after each
+phase.  It deviates: a tree that has found its path is left immediately; no last phase if one side is fully matched.
 
 O(nm) for n vertices and m edges, usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row, or 28
 and 16 with several threads.
@@ -69,6 +74,23 @@ def solve(
     if not by_step:
         seconds["phases"] = perf_counter() - start
     return stats_of(counts, seconds, threads)
+
+
+def ms_bfs(
+    graph,
+    row_match,
+    col_match,
+    *,
+    direction_optimising=False,
+    alpha=5,
+    side="rows",
+    threads=1,
+    wide=WIDE,
+    by_step=False,
+):
+    """Multi-source breadth-first search [2]: `solve` without grafting, by default without bottom-up levels."""
+    switches = {"grafting": False, "direction_optimising": direction_optimising, "alpha": alpha, "side": side}
+    return solve(graph, row_match, col_match, **switches, threads=threads, wide=wide, by_step=by_step)
 
 
 def stats_of(counts, seconds: dict, threads: int) -> dict:

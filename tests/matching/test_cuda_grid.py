@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import matching
+from matching import methods
 from matching.core.certificate import certify
 from matching.core.graph_input import bipartite_graph
 from matching.general import parallel
@@ -23,8 +24,7 @@ from tests.matching import oracles
 pytestmark = pytest.mark.sim
 BLOCKS = 3
 GRAFT = "forest.ms_bfs_graft_cuda"
-METHODS = {name: f"papers.{name}_cuda" for name in ("apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr")}
-METHODS |= {"ms_bfs_graft": GRAFT, "portfolio": "portfolio.portfolio_cuda"}
+METHODS = [name for name, method in methods.METHODS.items() if method.cuda]
 
 
 def thread_id():
@@ -104,7 +104,7 @@ def test_searches(grid, method):
     for graph in permuted_graphs(np.random.default_rng(1)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-        on_gpu(METHODS[method], "solve", checked, row_match, col_match, **parameters)
+        methods.solver(method, "cuda")(checked, row_match, col_match, **parameters)
         certify(checked, row_match, col_match)
 
 
