@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from apps.app.image_sources import Source
-from apps.app.messages import encode_stroke
+from apps.app.messages import AGAIN, FINAL, encode_stroke
 
 WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
 PORT = 8765
@@ -316,3 +316,14 @@ def test_the_cut_out_is_that_of_the_file(served, connect, tmp_path):
     page.say("save", item=0, kinds=["cutout"])
     page.until(lambda m: m["type"] == "saved")
     assert answer.content == (tmp_path / "out" / "photo-cutout.png").read_bytes()
+
+
+def test_a_stroke_sent_again_counts_once(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    data = bytearray(encode_stroke(0, 103, [(2.5, 30.5), (29.5, 30.5)], 1.5, 0, None, None))
+    data[1] = FINAL | AGAIN
+    page.send(bytes(data))
+    page.until(lambda m: m["type"] == "confirmed")
+    assert len(page.said["state"]["order"]) == 3

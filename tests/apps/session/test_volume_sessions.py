@@ -127,7 +127,10 @@ def test_stored_and_exported(session, tmp_path):
     with Session.load(tmp_path / "a.json", volume, device="cpu") as loaded:
         loaded.wait()
         np.testing.assert_array_equal(loaded.labels, session.labels)
-    for other, message in ((volume[1:], "14 voxels|24x20x13"), (volume + 1, "another volume, 'ball.npy'")):
+    for other, message in (
+        (volume[1:], "of size 24x20x14; pass that image"),
+        (volume + 1, "another image, 'ball.npy'"),
+    ):
         with pytest.raises(InputError, match=message):
             Session.load(tmp_path / "a.json", other, device="cpu")
     with pytest.raises(InputError, match="a.json"):
