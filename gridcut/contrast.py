@@ -24,9 +24,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from gridcut.core.load import inside
 from gridcut.core.neighbourhood import KINDS, neighbourhood
 from gridcut.core.problem import DTYPES, check_offset
-from gridcut.device import kernel, run_threads, thread_count
+from gridcut.device import plain_kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count, check_real, plain_array
 
 SHARED_VALUES = 1 << 18  # values of all channels from which the threads share the lines
@@ -36,7 +37,7 @@ FRACTION = np.exp2(-np.arange(FRACTIONS) / FRACTIONS)
 HALVING = np.append(np.exp2(-np.arange(HALVINGS - 1.0)), 0.0)
 
 
-@kernel
+@plain_kernel
 def mean_squared_distance_kernel(image, shift):
     """Mean of |I_p - I_q|^2 over all edges inside the grid; 0 without edges."""
     A, B, W, C = image.shape
@@ -49,7 +50,8 @@ def mean_squared_distance_kernel(image, shift):
                 if 0 <= a + da < A and 0 <= b + db < B:
                     row_p, row_q = image[a, b], image[a + da, b + db]
                     row_total = 0.0
-                    for w in range(max(0, -dw), min(W, W - dw)):
+                    begin, end = inside(W, dw)
+                    for w in range(begin, end):
                         for c in range(C):
                             step = np.float64(row_p[w, c]) - np.float64(row_q[w + dw, c])
                             row_total += step * step
@@ -58,7 +60,7 @@ def mean_squared_distance_kernel(image, shift):
     return total / edges if edges else 0.0
 
 
-@kernel
+@plain_kernel
 def weight_kernel(image, first_line, last_line, shift, peak, beta, fraction, halving, integral, out):
     """Write out[k, p] = peak[k] * exp(-beta * |I_p - I_q|^2), rounded if `integral`, for the lines a * B + b given."""
     A, B, W, C = image.shape
@@ -72,14 +74,15 @@ def weight_kernel(image, first_line, last_line, shift, peak, beta, fraction, hal
             da, db, dw = shift[k, 0], shift[k, 1], shift[k, 2]
             if 0 <= a + da < A and 0 <= b + db < B:
                 row_p, row_q, row = image[a, b], image[a + da, b + db], out[k, a, b]
-                for w in range(max(0, -dw), min(W, W - dw)):
+                begin, end = inside(W, dw)
+                for w in range(begin, end):
                     x = 0.0
                     for c in range(C):
                         # unsigned indices avoid the wrap-around test in the inner loop
                         value_p, value_q = row_p[np.uint64(w), np.uint64(c)], row_q[np.uint64(w + dw), np.uint64(c)]
                         step = np.float64(value_p) - np.float64(value_q)
                         x += step * step
-                    x = min(scale * x, last)  # the last table entry is 0
+                    x = scale * x if scale * x < last else last  # the last table entry is 0
                     n = np.uint64(x)
                     r = (x - float(n)) * unit
                     value = peak[k] * fraction[n & np.uint64(FRACTIONS - 1)] * halving[n // np.uint64(FRACTIONS)]

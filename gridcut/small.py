@@ -20,9 +20,11 @@ from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.load import INT32_MAX, INT64_MAX, reader
 from gridcut.core.problem import DTYPES, WIDER, check_problem
 from gridcut.core.units import MAX_LOSS, choose_unit, scale_of
-from gridcut.ibfs.ibfs import finish
+from gridcut.ibfs.ibfs import finish, unsigned_steps
 from gridcut.ibfs.small_grid import (
     GAVE_UP,
+    LISTS,
+    LONGER,
     TOO_LARGE,
     check_and_solve_planes,
     largest_in_planes,
@@ -41,7 +43,7 @@ class Plan(NamedTuple):
 
     layout: Layout
     geometry: np.ndarray
-    step: tuple
+    steps: tuple
     pixels: int
 
 
@@ -109,7 +111,7 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     plan = plan_of(shape, tuple(edges))
     if plan is None:
         return None
-    layout, geometry, step, pixels = plan
+    layout, geometry, steps, pixels = plan
     size = len(arrays) * pixels
     numbers = buffer.take(size)
     flat = numbers[:size].view(np.float64 if is_float else np.int64)
@@ -124,11 +126,11 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     dtype: Any = np.int32
     augmentations = TOO_LARGE
     loaded = time.perf_counter()
+    lists = np.empty((LISTS, layout.size + LONGER), np.int32)
+    memory = lists, np.empty((2, layout.size), np.uint8), labels.reshape(-1), totals
     if not is_float:
         excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
-        augmentations, repaired = check_and_solve_planes(
-            flat, INT32_MAX, geometry, step, excess, residual, labels.reshape(-1), totals
-        )
+        augmentations, repaired = check_and_solve_planes(flat, INT32_MAX, geometry, steps, excess, residual, *memory)
     if augmentations == TOO_LARGE:
         if not largest_in_planes(flat, geometry, totals):
             return None
@@ -144,9 +146,7 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
             return None
         excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
         loaded = time.perf_counter()
-        augmentations, repaired = solve_planes(
-            flat, scale, geometry, step, excess, residual, labels.reshape(-1), totals
-        )
+        augmentations, repaired = solve_planes(flat, scale, geometry, steps, excess, residual, *memory)
     if augmentations == GAVE_UP:
         label, found = finish(Grid(layout, excess, residual, unit))
         augmentations, repaired = found["augmentations"], found["repaired"]
@@ -181,5 +181,4 @@ def plan_of(shape: tuple[int, ...], offsets: tuple[tuple[int, ...], ...]) -> Pla
         else:
             plane, shift = -1, 0
         geometry += [*own, plane, shift]
-    step = tuple(np.array(layout.step, np.int64).view(np.uint64))
-    return Plan(layout, np.array(geometry, np.int64), step, pixels)
+    return Plan(layout, np.array(geometry, np.int64), unsigned_steps(layout.step), pixels)

@@ -29,14 +29,14 @@ from gridcut.core.load import Reader, fill
 from gridcut.core.problem import Problem
 from gridcut.core.sums import total
 from gridcut.core.units import exponent_of
-from gridcut.device import CertificateError, kernel
+from gridcut.device import CertificateError, plain_kernel
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE, NO_SIDE = 0, 1, 2, 3
 RELATIVE = 1e-9  # relative tolerance for float sums in another order
 INFINITY = np.iinfo(np.int32).max  # unreachable
 
 
-@kernel
+@plain_kernel
 def certify_kernel(excess, residual, excess0, capacity, step, side, first, last):
     """The first condition that fails at the cells first..last (0: none), and the location: (condition, cell, arc)."""
     arcs = len(step)
@@ -63,7 +63,7 @@ def certify_kernel(excess, residual, excess0, capacity, step, side, first, last)
     return 0, 0, 0
 
 
-@kernel
+@plain_kernel
 def search_kernel(excess, residual, step, first, last, claimed, distance, queue):
     """Distances of the cells first..last: 0 if they reach a deficit, else 1 + the minimum claim that they reach.
 
@@ -106,7 +106,7 @@ def search_kernel(excess, residual, step, first, last, claimed, distance, queue)
                     tail += 1
 
 
-@kernel
+@plain_kernel
 def ties_kernel(distance, side, first, last):
     """The first of the cells first..last whose side contradicts its distance to the sink; -1 if none."""
     for p in range(first, last):

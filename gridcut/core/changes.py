@@ -14,10 +14,10 @@ fields", PAMI 2007.  The flow remains a pseudoflow of the new problem, and every
 import numpy as np
 
 from gridcut.core.units import units
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel, plain_kernel
 
 
-@kernel
+@plain_kernel
 def compare_kernel(new, old, extent, zero):
     """Compare a plane with a flat array: number of changed pixels, largest new and old value there, and any bad value.
 
@@ -36,13 +36,13 @@ def compare_kernel(new, old, extent, zero):
                 value, before = new.data[np.uint64(n + x * n2)], old[np.uint64(line + x)]
                 if value != before:
                     count += 1
-                    largest = max(largest, value)
-                    gone = max(gone, before)
+                    largest = value if value > largest else largest
+                    gone = before if before > gone else gone
                     bad |= not value >= 0
     return count, largest, gone, bad
 
 
-@kernel
+@plain_kernel
 def find_changes_kernel(new, old, extent, pixels, values):
     """Write the raster indices of the pixels where a plane differs from a flat array, and the plane's values there."""
     count = 0
@@ -59,7 +59,7 @@ def find_changes_kernel(new, old, extent, pixels, values):
                     count += 1
 
 
-@kernel
+@plain_kernel
 def change_terminals_kernel(new, old, mask, sign, scale, extent, stride, head, excess):
     """Set old = new at all pixels and excess += sign * change: `change_terminal_kernel` without a list of pixels."""
     n2 = new.stride[2]
@@ -78,7 +78,7 @@ def change_terminals_kernel(new, old, mask, sign, scale, extent, stride, head, e
                 excess[np.uint64(p + x)] += sign * (units(value, scale) - units(before, scale))
 
 
-@kernel
+@plain_kernel
 def change_terminal_kernel(values, pixels, old, mask, sign, scale, extent, stride, head, excess, cells):
     """Set old = values at some pixels and excess += sign * change; writes the changed cells, returns their number."""
     touched = 0
@@ -112,7 +112,7 @@ def push_back(excess, residual, step, p, k):
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
-@kernel
+@plain_kernel
 def change_arc_kernel(
     values,
     pixels,
@@ -161,7 +161,7 @@ def change_arc_kernel(
     return touched
 
 
-@kernel
+@plain_kernel
 def sink_excess_kernel(excess, sink_side):
     """Sum of the excess on the sink side in two halves of 32 bits: (low, high)."""
     low = np.int64(0)

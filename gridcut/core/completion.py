@@ -15,10 +15,10 @@ from gridcut.core import push_relabel_steps
 from gridcut.core.grid import Grid
 from gridcut.core.load import NOTHING, Reader, fill, load_terminals_kernel, plane
 from gridcut.core.units import scale_of
-from gridcut.device import CertificateError, kernel
+from gridcut.device import CertificateError, plain_kernel
 
 
-@kernel
+@plain_kernel
 def detach_kernel(sink_side, excess, residual, source, minus_sink, step, out_excess, out_residual):
     """Build the problem above from a solver's state; out_residual must be zero."""
     arcs = len(step)
@@ -33,7 +33,7 @@ def detach_kernel(sink_side, excess, residual, source, minus_sink, step, out_exc
                     out_residual[p * arcs + k] = r
 
 
-@kernel
+@plain_kernel
 def attach_kernel(sink_side, residual, solved, source, minus_sink, step, excess):
     """Turn the solution of that problem, `excess` and `solved`, into a state in place."""
     arcs = len(step)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core import sums
-from gridcut.core.load import Plane, Reader, fill
+from gridcut.core.load import Plane, Reader, fill, inside
 from gridcut.core.units import difference, scale_of, units
-from gridcut.device import kernel, run_threads
+from gridcut.device import plain_kernel, run_threads
 from gridcut.device.arguments import unmarked
 
 
@@ -30,14 +30,14 @@ class Measured(NamedTuple):
     loss: float
 
 
-@kernel
+@plain_kernel
 def lost(value, scale):
     """The loss by rounding one capacity."""
     exact = value * scale[0] * scale[1]
     return value - np.float64(np.int64(exact if exact < scale[2] else scale[2])) * scale[3]
 
 
-@kernel
+@plain_kernel
 def terminal_kernel(capacity, mask, labels, side, scale, extent, first, last, zero):
     """Sum of a terminal's capacities over the pixels of label `side` on lines first..last, and the loss."""
     total = zero
@@ -60,7 +60,7 @@ def terminal_kernel(capacity, mask, labels, side, scale, extent, first, last, ze
     return total, loss
 
 
-@kernel
+@plain_kernel
 def differences_kernel(source, sink, mask, labels, scale, extent, first, last):
     """Sums over lines first..last: cut part of the terminals' differences, its loss, and the terminals' common part."""
     total = 0.0
@@ -85,7 +85,7 @@ def differences_kernel(source, sink, mask, labels, scale, extent, first, last):
     return total, loss, shared
 
 
-@kernel
+@plain_kernel
 def arc_kernel(capacity, far_mask, labels, scale, extent, offset, first, last, zero):
     """Capacity of the arcs p -> p + offset from the source side to the sink side, p on lines first..last; the loss."""
     total = zero
@@ -100,7 +100,8 @@ def arc_kernel(capacity, far_mask, labels, scale, extent, offset, first, last, z
             continue
         c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
         near = line * width
-        for x in range(max(0, -offset[2]), min(width, width - offset[2])):
+        begin, end = inside(width, offset[2])
+        for x in range(begin, end):
             crosses = labels[np.uint64(near + x)] > labels[np.uint64(near + ahead + x)]
             if far_mask is not None:
                 m = far_mask.start + z * far_mask.stride[0] + y * far_mask.stride[1] + x * far_mask.stride[2]
@@ -112,7 +113,7 @@ def arc_kernel(capacity, far_mask, labels, scale, extent, offset, first, last, z
     return total, loss
 
 
-@kernel
+@plain_kernel
 def to_sink_kernel(sink, mask, scale, extent, first, last):
     """Sum of the capacities to the sink in units on lines first..last, in halves of 32 bits."""
     low = np.int64(0)

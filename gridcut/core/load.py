@@ -15,7 +15,7 @@ import numpy as np
 from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.problem import Offset, Problem, ends, first_bad
 from gridcut.core.units import choose_unit, clamp_kernel, difference, scale_of, units
-from gridcut.device import kernel, run_threads, thread_count
+from gridcut.device import inner_kernel, plain_kernel, run_threads, thread_count
 from gridcut.device.arguments import INT32_MAX, INT64_MAX
 
 BAND_PIXELS = 1 << 14  # pixels loaded from all arrays before the next band; fits into a core's L2 cache
@@ -67,7 +67,7 @@ def plane(array: np.ndarray, shape: tuple[int, ...]) -> Plane:
 # loops along a line can be vectorised.
 
 
-@kernel
+@plain_kernel
 def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first, last, excess):
     """Set excess = source - sink on lines first..last; the bitwise or of all values read from each."""
     seen_source = np.int64(0)
@@ -90,7 +90,7 @@ def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first
     return seen_source, seen_sink
 
 
-@kernel
+@plain_kernel
 def load_differences_kernel(source, sink, mask, scale, extent, stride, head, excess):
     """Set excess = source - sink of a clamped problem, before clamping by the arcs (`clamp_kernel`)."""
     for z in range(extent[0]):
@@ -106,8 +106,14 @@ def load_differences_kernel(source, sink, mask, scale, extent, stride, head, exc
                 excess[p + x] = difference(a, b, scale)
 
 
+@inner_kernel
+def inside(width, offset):
+    """The range of x for which x + offset is on the line, too; numba compiles `min` and `max` once for each call."""
+    return -offset if offset < 0 else 0, width - offset if offset > 0 else width
+
+
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
-@kernel
+@plain_kernel
 def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, head, first, last, step, k, residual):
     """Load the residuals of arc k on lines first..last, inside the grid; the bitwise or of all values read."""
     arcs = len(step)
@@ -119,7 +125,8 @@ def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, hea
             continue
         c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
         r = (head + z * stride[0] + y * stride[1]) * arcs + k
-        for x in range(max(0, -offset[2]), min(extent[2], extent[2] - offset[2])):
+        begin, end = inside(extent[2], offset[2])
+        for x in range(begin, end):
             if mask is not None:
                 m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
                 if mask.data[np.uint64(mask.start + m)] == 0 or far_mask.data[np.uint64(far_mask.start + m)] == 0:
@@ -130,7 +137,7 @@ def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, hea
     return seen
 
 
-@kernel
+@plain_kernel
 def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first, last, step, residual):
     """The same for all arcs, line by line: for arrays of the same dtype and strides, and no mask."""
     arcs = len(step)
@@ -144,7 +151,8 @@ def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first
             if 0 <= z + o[0] < extent[0] and 0 <= y + o[1] < extent[1]:
                 capacity = capacities[k]
                 c = capacity.start + z * c0 + y * c1
-                for x in range(max(0, -o[2]), min(extent[2], extent[2] - o[2])):
+                begin, end = inside(extent[2], o[2])
+                for x in range(begin, end):
                     value = units(capacity.data[np.uint64(c + x * c2)], scale)
                     seen |= value
                     residual[np.uint64(r + x * arcs + k)] = value

@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 
 FLOAT_BITS = 60  # capacities incident to a pixel sum to at most 2^60 units
 MAX_UNIT_EXPONENT = 1074  # every float is a multiple of 2^-1074
@@ -42,7 +42,7 @@ MAX_UNSHIFTED = 2.0**900
 Incident = Callable[[float, float], list[float]]
 
 
-@kernel
+@plain_kernel
 def units(value, scale):
     """A capacity in units of the grid: the integer, or the float rounded down and clamped."""
     if scale is None:
@@ -51,7 +51,7 @@ def units(value, scale):
     return np.int64(exact if exact < scale[2] else scale[2])
 
 
-@kernel
+@plain_kernel
 def difference(source, sink, scale):
     """source - sink in units, rounded towards 0: the terminals of a pixel of a clamped problem, before clamping."""
     rest = np.float64(source) - np.float64(sink)
@@ -61,7 +61,7 @@ def difference(source, sink, scale):
     return np.int64(max(-CAPACITY_LIMIT, min(CAPACITY_LIMIT, exact)))
 
 
-@kernel
+@plain_kernel
 def clamp_kernel(excess, residual, step, head):
     """Clamp the terminals of all pixels by their arcs, in the initial state of a solver."""
     arcs = len(step)

@@ -9,7 +9,7 @@ numba, but not numba.cuda.
 import gridcut.device.numba_import  # noqa: F401, before the others, which import numba
 from gridcut.device.arguments import CertificateError
 from gridcut.device.choose import DeviceName, cuda_is_available, resolve
-from gridcut.device.compile import inlined_kernel, inner_kernel, kernel, parallel_kernel
+from gridcut.device.compile import inlined_kernel, inner_kernel, kernel, parallel_kernel, plain_kernel
 from gridcut.device.intrinsics import (
     atomic_add,
     atomic_and,
@@ -36,6 +36,7 @@ __all__ = [
     "kernel",
     "lowest_bit",
     "parallel_kernel",
+    "plain_kernel",
     "resolve",
     "run_threads",
     "thread_count",

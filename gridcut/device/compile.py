@@ -11,17 +11,35 @@ import numba
 
 import gridcut.device.compiling  # noqa: F401, which says that kernels are compiled
 from gridcut.device.kernel_store import keep
-from gridcut.device.numba_internals import COMPILER_LOCK, INLINED, INNER, NO_C_WRAPPER, for_all_values
+from gridcut.device.numba_internals import (
+    CALLEE,
+    COMPILER_LOCK,
+    ENTRY,
+    INLINED,
+    INNER,
+    PLAIN,
+    called_as,
+    for_all_values,
+)
 
 _layer_lock = threading.Lock()
 
 
-def kernel(function: Callable) -> Callable:
+def kernel(function: Callable, *, callee: dict = CALLEE, options: dict = ENTRY) -> Callable:
     """Decorate a function as numba.njit(nogil=True) does, with machine code cached on disk.
 
-    Without the wrapper for C callers, and compiled once for all values of literal arguments: both save seconds.
+    It is compiled once for all values of literal arguments, and other kernels that call it contain its code.
     """
-    return _cached(for_all_values(numba.njit(nogil=True, **NO_C_WRAPPER)(function)))
+    inner = numba.njit(nogil=True, **callee)(function)
+    return _cached(called_as(numba.njit(nogil=True, **options)(function), inner))
+
+
+def plain_kernel(function: Callable) -> Callable:
+    """Decorate a function as `kernel` does, that neither allocates nor returns an array.
+
+    Without reference counts of arrays it is compiled in less time, and so are the kernels that it calls.
+    """
+    return kernel(function, callee=INNER, options=PLAIN)
 
 
 def inner_kernel(function: Callable) -> Callable:

@@ -19,6 +19,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from llvmlite import binding
 from numba import types
 from numba.core import cgutils
 
@@ -54,6 +55,13 @@ CPU = (
     Internal("llvmlite.binding.ffi.OutputString", "close", "frees a string once", "interrupts may crash"),
     Internal(_THREADS, "_get_num_threads", "a count without a lock", "an interrupt may leave the lock acquired"),
     Internal("a dispatcher", "get_call_template", "one version for all literals", "compilation is slower"),
+    Internal("a dispatcher", "get_overload", "code without a wrapper for callers in kernels", "compilation is slower"),
+    Internal("numba.core.compiler", "Compiler", "code that is optimised once", "compilation is slower"),
+    Internal("numba.core.codegen", "JITCodeLibrary", "code that is optimised once", "compilation is slower"),
+    Internal("numba.core.codegen.JITCodeLibrary", "_optimize_functions", "is left out", "compilation is slower"),
+    Internal("numba.core.codegen.JITCodeLibrary", "_optimize_final_module", "is left out", "compilation is slower"),
+    Internal("numba.core.codegen.JITCodeLibrary", "_finalize_final_module", "is left out", "compilation is slower"),
+    Internal("a code generator", "_add_module", "defines variables of callees", "AttributeError"),
     Internal("a dispatcher", "_cache", "where kernels are looked up before they are compiled", _AGAIN),
     Internal("a dispatcher", "_compilation_chain_init_hook", "no extensions for stored code", "0.02 s a process"),
     Internal("a code generator", "magic_tuple", "the processor of machine code", _AGAIN),
@@ -133,8 +141,48 @@ def _known(**options) -> dict:
     return {name: value for name, value in options.items() if hasattr(_options, name)}
 
 
-NO_C_WRAPPER = _known(no_cfunc_wrapper=True)  # for callers in C; saves a tenth of the time to compile a kernel
-INNER = _known(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # half of the time for a short function
+_ENVIRONMENT = "_ZN08NumbaEnv"  # begins the name of a variable of each function in machine code
+_LIBRARY: Any = found("numba.core.codegen", "JITCodeLibrary") or object
+_COMPILER: Any = found("numba.core.compiler", "Compiler") or object
+
+
+class _Entry(_LIBRARY):
+    """Code that is optimised once, with that of its callees, and not also function by function before that."""
+
+    def _optimize_functions(self, module):
+        module.data_layout = self._codegen._data_layout
+
+
+class _Callee(_Entry):
+    """Code that only kernels call.  Each optimises its copy, so there is no machine code of it alone."""
+
+    def _optimize_final_module(self):
+        pass
+
+    def _finalize_final_module(self):
+        names = [v.name for v in self._final_module.global_variables if v.name.startswith(_ENVIRONMENT)]
+        self._variables = binding.parse_assembly("".join(f'@"{name}" = common global i64 0\n' for name in names))
+        self._codegen._add_module(self._variables)
+        self._finalized = True
+
+
+def _into(library) -> dict:
+    """The option by which numba compiles a function into a library of this kind."""
+
+    class Compiler(_COMPILER):
+        def __init__(self, typingctx, targetctx, given, *args):
+            if given is None:
+                given = library(targetctx.codegen(), library.__name__)
+                given.enable_object_caching()
+            super().__init__(typingctx, targetctx, given, *args)
+
+    return {} if object in (_LIBRARY, _COMPILER) else {"pipeline_class": Compiler}
+
+
+ENTRY = _into(_Entry) | _known(no_cfunc_wrapper=True)  # for callers in C; saves a tenth of the time to compile a kernel
+PLAIN = ENTRY | _known(_nrt=False)
+CALLEE = _into(_Callee) | _known(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+INNER = CALLEE | _known(_nrt=False)
 INLINED = INNER | _known(forceinline=True)
 
 
@@ -149,6 +197,14 @@ def for_all_values(dispatcher):
         return template(tuple(types.unliteral(kind) for kind in args), kinds)
 
     dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
+def called_as(dispatcher, inner):
+    """Let calls of a dispatcher from other kernels use the code of another one of the same function."""
+    if hasattr(dispatcher, "get_call_template"):
+        dispatcher.get_call_template = for_all_values(inner).get_call_template
+        dispatcher.get_overload = inner.get_overload
     return dispatcher
 
 

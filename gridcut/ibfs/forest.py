@@ -7,7 +7,8 @@ Arrays
   label[p]    side * depth: +1, +2, ... in the source forest, -1, -2, ... in the sink forest, 0: free
   parent[p]   arc k to the parent, p + step[k], whose depth is one less; ROOT; FREE
               ORPHAN: the arc was saturated or the root has no excess left;  DETACHED: removed during a repair
-  link[p]     next cell of a list of orphans of the same depth;  head[d]: the first cell, -1: none (so between calls)
+  link[p]     next cell of a list of orphans of the same depth;  head[d]: the first cell, -1: none (so between calls);
+              only ends[2] entries are in use so far
 
   |label[p]| > 1   =>   label[p + step[parent[p]]] == label[p] - side, and the arc between them has capacity
 
@@ -28,13 +29,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inlined_kernel, inner_kernel, kernel, lowest_bit
+from gridcut.device import inlined_kernel, inner_kernel, lowest_bit
 
 DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
 FREE = np.uint8(255)
-DEPTHS = 1024  # entries of `Work.head`; a function that reaches greater depths allocates a longer list of its own
+DEPTHS = 1024  # entries of `Work.head` that are in use at first
 MAX_ARCS = 64  # sets of arcs are the bits of one integer
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -61,38 +62,26 @@ class Work(NamedTuple):
     detached: np.ndarray
     queue: np.ndarray
     ring: np.ndarray  # active cells, first in, first out
-    ends: np.ndarray  # positions of the first entry of the ring and after its last
+    ends: np.ndarray  # positions of the first entry of the ring and after its last; number of entries of head in use
     head: np.ndarray  # first cells of the lists of orphans by depth, all -1 between calls
 
 
 def make_work(cells: int, index_type) -> Work:
-    """The lists for a range of cells.
-
-    In Python, because a signal while compiled code makes a named tuple would end the process.
-    """
-    lists = (np.empty(cells + 1, index_type) for _ in range(9))
-    return Work(*lists, np.zeros(2, np.int64), np.full(DEPTHS, -1, index_type))
-
-
-@kernel
-def make_merge_work(cells, like):
-    """The same in compiled code, with indices like those of an array."""
-    n = cells + 1
-    return Work(
-        np.empty(n, like.dtype), np.empty(n, like.dtype), np.empty(n, like.dtype),
-        np.empty(n, like.dtype), np.empty(n, like.dtype), np.empty(n, like.dtype),
-        np.empty(n, like.dtype), np.empty(n, like.dtype), np.empty(n, like.dtype),
-        np.zeros(2, np.int64), np.full(DEPTHS, -1, like.dtype),
-    )  # fmt: skip
+    """The lists for a range of cells."""
+    lists = [np.empty(cells + 1, index_type) for _ in range(9)]
+    head = np.empty(cells + 8, index_type)  # no path is longer
+    head[:DEPTHS] = -1
+    return Work(*lists, np.array([0, 0, min(DEPTHS, head.size)]), head)
 
 
-@kernel
-def steps_as_array(step):
-    """A tuple of steps as an array: numba compiles an index into a tuple as a jump, which processors cannot predict."""
-    jump = np.empty(len(step), np.uint64)
-    for k in range(len(step)):
-        jump[k] = step[k]
-    return jump
+@inner_kernel
+def use_depths(depths, ends, head):
+    """Let `head` have at least `depths` entries in use, if it is long enough."""
+    while ends[2] < depths and ends[2] < head.size:
+        end = 2 * ends[2] if 2 * ends[2] < head.size else head.size
+        for d in range(ends[2], end):
+            head[d] = -1
+        ends[2] = end
 
 
 @inner_kernel
@@ -264,8 +253,8 @@ def repair(
         d = np.int64(label[v]) * side
         link[v] = head[d]
         head[d] = v
-        low = min(low, d)
-        high = max(high, d)
+        low = d if d < low else low
+        high = d if d > high else high
     # Detach, in order of depth: all smaller depths are final.
     n_detached = 0
     d = low
@@ -285,7 +274,7 @@ def repair(
                 n_detached += 1
                 mask = children(v, (d + 1) * side, step, label, parent)
                 if mask != ZERO:
-                    high = max(high, d + 1)
+                    high = d + 1 if d >= high else high
                 while mask != ZERO:
                     q = v + jump[lowest_bit(mask)]
                     mask &= mask - ONE
@@ -306,8 +295,8 @@ def repair(
         if best <= limit:
             link[v] = head[best]
             head[best] = v
-            low = min(low, best)
-            high = max(high, best)
+            low = best if best < low else low
+            high = best if best > high else high
     # ... and attach them breadth-first from there.
     front = 0
     back = 0

@@ -210,7 +210,7 @@ class Run:
             self.work = work
         budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
         self.deepest, augmentations, repaired, more = resume(
-            touched, budget, self.excess, self.residual, self.steps, self.deepest, self.forest, work
+            touched, budget, self.excess, self.residual, self.steps, self.jump, self.deepest, self.forest, work
         )
         self.stats["augmentations"] += augmentations
         self.stats["repaired"] += repaired + more
@@ -260,11 +260,17 @@ class Run:
         before = self.stats["augmentations"], self.stats["repaired"]
 
         def worker(which):
-            run_tasks(
-                tasks, waits, order, stop, samples, FAR, abort, state, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until,
-                self.patience, deepest, reached, found, grid, self.seams.rises, self.seams.saved, self.seams.is_cut,
-                self.excess, self.residual, self.steps, self.forest, works[which],
-            )  # fmt: skip
+            task = -1
+            while True:
+                task = run_tasks(
+                    tasks, waits, order, stop, samples, FAR, abort, state, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until,
+                    self.patience, deepest, reached, found, grid, self.seams.rises, self.seams.saved,
+                    self.seams.is_cut, self.excess, self.residual, self.steps, self.jump, self.forest, works[which],
+                    task,
+                )  # fmt: skip
+                if task < 0:
+                    break
+                works[which] = make_work(int(tasks[task, LAST] - tasks[task, FIRST]), self.index_type)
 
         # One thread sees interrupts between two calls only.
         most = threads if self.callback is not None or threads == 1 else len(order)

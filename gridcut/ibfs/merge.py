@@ -13,8 +13,8 @@ vision." PAMI 26(9), 2004.
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair, steps_as_array
+from gridcut.device import inner_kernel, plain_kernel
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair, use_depths
 
 
 # args: not bundled yet
@@ -23,9 +23,9 @@ def scan_active(
     budget, excess, residual, step, jump, label, parent, link, queued,
     source_orphans, sink_orphans, detached, queue, ring, ends, head,
 ):  # fmt: skip
-    """`grow_active` until the next cell is too deep for `head`: numbers of augmentations and of repaired cells."""
+    """`grow_active` until a cell is too deep for `head`: numbers of augmentations and of repaired cells."""
     arcs = np.uint64(len(step))
-    limit = head.size - 4  # `repair` frees cells that would reach it, and growth attaches them again
+    limit = ends[2] - 4  # `repair` frees cells that would reach it, and growth attaches them again
     augmentations = 0
     repaired = 0
     while ends[0] != ends[1] and repaired <= budget:
@@ -78,8 +78,8 @@ def scan_active(
     return augmentations, repaired
 
 
-@kernel
-def grow_active(budget, deepest, excess, residual, step, forest, work):
+@plain_kernel
+def grow_active(budget, deepest, excess, residual, step, jump, forest, work):
     """Scan active cells until none is left, or more than `budget` cells have been repaired.
 
     `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired cells; if
@@ -88,16 +88,12 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
-    jump = steps_as_array(step)
     head = work.head
-    if head.size < deepest + 4:
-        head = np.full(deepest + 4, -1, detached.dtype)
+    use_depths(deepest + 4, ends, head)
     augmentations = 0
     repaired = 0
     while ends[0] != ends[1] and repaired <= budget:
-        if np.int64(abs(label[np.uint64(ring[ends[0]])])) >= head.size - 4:
-            head = np.full(2 * head.size, -1, detached.dtype)
-            continue
+        use_depths(np.int64(abs(label[np.uint64(ring[ends[0]])])) + 5, ends, head)
         more, moved = scan_active(
             budget - repaired, excess, residual, step, jump, label, parent, link, queued,
             source_orphans, sink_orphans, detached, queue, ring, ends, head,
@@ -107,4 +103,4 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     while ends[0] != ends[1]:
         queued[np.uint64(ring[ends[0]])] = 0
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
-    return head.size - 4, augmentations, repaired
+    return ends[2] - 4, augmentations, repaired

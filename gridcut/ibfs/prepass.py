@@ -14,7 +14,7 @@ comparison of min-cut/max-flow algorithms for energy minimization in vision." PA
 
 import numpy as np
 
-from gridcut.device import inlined_kernel, inner_kernel, kernel
+from gridcut.device import inlined_kernel, inner_kernel, plain_kernel
 
 BLOCK_SIDE = 8  # pixels; 4, 8 and 16 take about the same time
 ONE = np.uint64(1)
@@ -29,7 +29,9 @@ def to_neighbours(p, held, excess, residual, step):
         need = -np.int64(excess[q])
         if need > 0:
             a = p * arcs + np.uint64(i)
-            amount = min(held, np.int64(residual[a]), need)
+            room = np.int64(residual[a])
+            amount = held if held < need else need
+            amount = amount if amount < room else room
             if amount > 0:
                 residual[a] -= amount
                 residual[q * arcs + (np.uint64(i) ^ ONE)] += amount
@@ -54,7 +56,10 @@ def over_neighbours(p, held, excess, residual, jump):
             q = v + jump[j]
             if excess[q] < 0:
                 b = v * arcs + j
-                amount = min(min(held, room), min(np.int64(residual[b]), -np.int64(excess[q])))
+                need, rest = -np.int64(excess[q]), np.int64(residual[b])
+                amount = held if held < room else room
+                amount = amount if amount < rest else rest
+                amount = amount if amount < need else need
                 if amount > 0:
                     residual[a] -= amount
                     residual[v * arcs + (k ^ ONE)] += amount
@@ -70,7 +75,7 @@ def over_neighbours(p, held, excess, residual, jump):
     return held
 
 
-@kernel
+@plain_kernel
 def push_one_hop(excess, residual, step, first, last):
     """Push excess of the cells first..last to deficits of their neighbours."""
     for p in range(first, last):
@@ -79,7 +84,7 @@ def push_one_hop(excess, residual, step, first, last):
             excess[p] = to_neighbours(p, held, excess, residual, step)
 
 
-@kernel
+@plain_kernel
 def push_two_hops(excess, residual, step, jump, first, last):
     """Push excess of the cells first..last to deficits two arcs away."""
     for p in range(first, last):
@@ -88,7 +93,7 @@ def push_two_hops(excess, residual, step, jump, first, last):
             excess[p] = over_neighbours(p, held, excess, residual, jump)
 
 
-@kernel
+@plain_kernel
 def push_up_to_two_hops(excess, residual, step, jump, first, last):
     """Push excess of the cells first..last to deficits one arc away and, what is left of it, two arcs away."""
     for p in range(first, last):
@@ -119,39 +124,44 @@ def pass_excess(excess, residual, arcs, k, stride, first, count):
     return carried
 
 
-@kernel
+@inner_kernel
+def middle(begin, side, length):
+    """The position in which a block is aggregated that begins at `begin`, of `side` cells or less at the end."""
+    end = begin + side
+    return (begin + (end if end < length else length)) // 2
+
+
+@plain_kernel
 def aggregate_excess(excess, residual, grid, first, last):
     """Aggregate the excess on the lines from cell first to last in the middle of blocks, one axis after another.
 
     grid   extent and strides of three axes, the arc forward along each (-1: none), and the axis of the lines
     """
-    shape, stride, forward, line_axis = grid
+    extent, stride, forward, line_axis = grid
+    lines = (last - first) // stride[line_axis]
     arcs = np.uint64(residual.size // excess.size)
-    count = np.empty(3, np.int64)
-    for axis in range(3):
-        count[axis] = (last - first) // stride[axis] if axis == line_axis else shape[axis]
-    at = np.zeros((3, max(count[0], count[1], count[2])), np.int64)  # positions along each axis
-    for axis in range(3):
-        for i in range(count[axis]):
-            at[axis, i] = i * stride[axis]
     for axis in range(2, -1, -1):
         if forward[axis] < 0:
             continue
-        length, apart, k = count[axis], np.uint64(stride[axis]), np.uint64(forward[axis])
-        count[axis] = 1
-        # Lines outside, blocks, and lines inside, so that neighbours in memory follow one another.
-        for z in range(count[0]):
-            for y in range(count[1] if axis == 2 else 1):
+        k, apart = np.uint64(forward[axis]), np.uint64(stride[axis])
+        length = lines if axis == line_axis else extent[axis]
+        # The other axes; those after this one have been aggregated.
+        outer, inner = (1 if axis == 0 else 0), (1 if axis == 2 else 2)
+        outer_side = BLOCK_SIDE if outer > axis and forward[outer] >= 0 else 1
+        inner_side = BLOCK_SIDE if inner > axis and forward[inner] >= 0 else 1
+        outer_length = lines if outer == line_axis else extent[outer]
+        inner_length = lines if inner == line_axis else extent[inner]
+        for i in range(0, outer_length, outer_side):
+            for j in range(0, inner_length, inner_side):
+                line = np.uint64(
+                    first
+                    + middle(i, outer_side, outer_length) * stride[outer]
+                    + middle(j, inner_side, inner_length) * stride[inner]
+                )
                 for begin in range(0, length, BLOCK_SIDE):
-                    end = min(begin + BLOCK_SIDE, length)
-                    middle = (begin + end) // 2
-                    for inner in range(count[1] if axis == 0 else 1):
-                        for x in range(count[2]):
-                            line = np.uint64(first + at[0, z] + at[1, y + inner] + at[2, x])
-                            low, high = line + np.uint64(begin) * apart, line + np.uint64(end - 1) * apart
-                            came = pass_excess(excess, residual, arcs, k, apart, low, middle - begin)
-                            came += pass_excess(excess, residual, arcs, k ^ ONE, -apart, high, end - 1 - middle)
-                            excess[line + np.uint64(middle) * apart] += came
-        for begin in range(0, length, BLOCK_SIDE):
-            at[axis, begin // BLOCK_SIDE] = (begin + min(begin + BLOCK_SIDE, length)) // 2 * stride[axis]
-        count[axis] = (length + BLOCK_SIDE - 1) // BLOCK_SIDE
+                    end = begin + BLOCK_SIDE if begin + BLOCK_SIDE < length else length
+                    at = middle(begin, BLOCK_SIDE, length)
+                    low, high = line + np.uint64(begin) * apart, line + np.uint64(end - 1) * apart
+                    came = pass_excess(excess, residual, arcs, k, apart, low, at - begin)
+                    came += pass_excess(excess, residual, arcs, k ^ ONE, -apart, high, end - 1 - at)
+                    excess[line + np.uint64(at) * apart] += came

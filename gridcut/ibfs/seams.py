@@ -6,10 +6,10 @@ A strip is a range of lines along the first axis (rows, planes), so its cells ar
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 
 
-@kernel
+@plain_kernel
 def cut_seams(residual, step, rises, cells, stride, saved, is_cut):
     """Save and clear the capacities of all arcs across the seams before the lines that start at `cells`."""
     arcs = len(step)
@@ -27,7 +27,7 @@ def cut_seams(residual, step, rises, cells, stride, saved, is_cut):
         is_cut[seam] = 1
 
 
-@kernel
+@plain_kernel
 def restore_seam(residual, step, rises, first, stride, saved):
     """Restore the capacities of the seam before the line that starts at cell `first`."""
     arcs = len(step)

@@ -23,8 +23,8 @@ import math
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel, lowest_bit
-from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair
+from gridcut.device import inner_kernel, lowest_bit, plain_kernel
+from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair, use_depths
 
 UNTIL_SINK, UNTIL_BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 FOREVER = np.inf  # patience of a search that never gives up
@@ -68,6 +68,12 @@ def open_arcs(u, side, residual, step, label):
             w = u + step[i]
             mask |= np.uint64((label[w] >= 0) & (residual[w * arcs + (k ^ ONE)] > 0)) << k
     return mask
+
+
+@inner_kernel
+def deeper(depth, other):
+    """The larger of two depths."""
+    return depth if depth > other else other
 
 
 # args: not bundled yet
@@ -143,7 +149,7 @@ def grow_level(
     return grown, waiting, augmentations, source_work, sink_work, False
 
 
-@kernel
+@plain_kernel
 def search(first, last, until, patience, excess, residual, step, jump, forest, work):
     """Find a maximum flow within the cells first..last; `jump` holds the steps as an array, for indexing.
 
@@ -171,8 +177,7 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
     while True:
         if sinks == 0 and (until != UNTIL_BOTH or sources == 0):
             break
-        if max(source_depth, sink_depth) + 3 > head.size:
-            head = np.full(2 * head.size, -1, detached.dtype)
+        use_depths(deeper(source_depth, sink_depth) + 3, ends, head)
         if not source_listed or sinks == 0:
             side = 1
         elif not sink_listed or sources == 0:
@@ -205,7 +210,7 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
         source_work += source_moved
         sink_work += sink_moved
         if gave_up:
-            return max(source_depth, sink_depth), augmentations, source_work + sink_work, True
+            return deeper(source_depth, sink_depth), augmentations, source_work + sink_work, True
         if side > 0:
             source_depth += 1
             source_now, source_next = source_next, source_now
@@ -217,4 +222,4 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
             sink_now, sink_next = sink_next, sink_now
             sinks = grown
             sources = waiting
-    return max(source_depth, sink_depth), augmentations, source_work + sink_work, False
+    return deeper(source_depth, sink_depth), augmentations, source_work + sink_work, False

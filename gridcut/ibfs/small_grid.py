@@ -15,17 +15,18 @@ Others as in gridcut/core/grid.py and forest.py.
 import numpy as np
 
 from gridcut.core.units import units
-from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import DEPTHS, FREE, Forest, Work, steps_as_array
+from gridcut.device import inner_kernel, plain_kernel
+from gridcut.ibfs.forest import DEPTHS, FREE, Forest, Work
 from gridcut.ibfs.prepass import push_up_to_two_hops
 from gridcut.ibfs.search import UNTIL_SINK, search
 
 HEAD, ARCS = 6, 7  # positions in `geometry`, after the extent and the strides
 PER_ARC = 5  # numbers per arc
+LISTS, LONGER = 13, 8  # of `solve_planes`
 PLANE, SHIFT = 3, 4  # positions in those of an arc
 
 
-@kernel
+@plain_kernel
 def largest_in_planes(planes, geometry, largest):
     """Write the largest capacities in use; returns whether all of them are finite and none is negative."""
     signed = largest.view(np.int64)
@@ -52,7 +53,8 @@ def largest_bits(bits, geometry, largest):
     for t in range(2):
         top = np.uint64(0)
         for i in range(t * pixels, (t + 1) * pixels):
-            top = max(top, bits[np.uint64(i)])
+            value = bits[np.uint64(i)]
+            top = value if value > top else top
         largest[t] = top
     for k in range(largest.size - 2):
         a = ARCS + PER_ARC * k
@@ -64,11 +66,12 @@ def largest_bits(bits, geometry, largest):
                 for y in range(max(0, -o1), min(d1, d1 - o1)):
                     line = start + (z * d1 + y) * d2
                     for i in range(line + max(0, -o2), line + min(d2, d2 - o2)):
-                        top = max(top, bits[np.uint64(i)])
+                        value = bits[np.uint64(i)]
+                        top = value if value > top else top
         largest[2 + k] = top
 
 
-@kernel
+@plain_kernel
 def load_planes(planes, scale, geometry, excess, residual):
     """Write the initial excesses and residuals, in arrays of zeros."""
     d0, d1, d2 = geometry[0], geometry[1], geometry[2]
@@ -97,7 +100,7 @@ def load_planes(planes, scale, geometry, excess, residual):
                     residual[np.uint64(r + x * arcs)] = units(planes[np.uint64(i + x)], scale)
 
 
-@kernel
+@plain_kernel
 def read_cut(planes, geometry, label, labels, totals):
     """Write the labels of the pixels in raster order, and the capacity of the cut."""
     d0, d1, d2 = geometry[0], geometry[1], geometry[2]
@@ -135,27 +138,32 @@ def read_cut(planes, geometry, label, labels, totals):
 TOO_LARGE, GAVE_UP = -1, -2  # instead of numbers of augmentations and of repaired cells
 
 
-@kernel
-def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals):
+@plain_kernel
+def solve_planes(planes, scale, geometry, steps, excess, residual, lists, marks, labels, totals):
     """Solve a grid of checked capacities; returns the numbers of augmentations and of repaired cells.
 
     Both are GAVE_UP if the search gives up.
 
     scale   None, or the factors of gridcut/core/units.py
-    step    flat steps of the arcs, as unsigned integers
+    steps   flat steps of the arcs, as `unsigned_steps` returns them
+    lists, marks   memory of LISTS and 2 rows, longer than the grid by LONGER and as long as it is
     """
     load_planes(planes, scale, geometry, excess, residual)
     size = excess.size
     first, last = geometry[HEAD], size - geometry[HEAD]
-    jump = steps_as_array(step)
+    jump, step = steps
     push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
-    label, link = np.zeros(size, np.int32), np.empty(size, np.int32)
-    parent, queued = np.full(size, FREE, np.uint8), np.zeros(size, np.uint8)
-    lists = np.empty((9, size + 1), np.int32)
-    work = Work(
-        lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8],
-        np.zeros(2, np.int64), np.full(DEPTHS, -1, np.int32),
-    )  # fmt: skip
+    label, link, ends, head = lists[9], lists[10], lists[11], lists[12]
+    parent, queued = marks[0], marks[1]
+    for p in range(size):
+        label[p] = 0
+        parent[p] = FREE
+        queued[p] = 0
+    ends[0] = ends[1] = 0
+    ends[2] = min(DEPTHS, head.size)
+    for d in range(ends[2]):
+        head[d] = -1
+    work = Work(lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8], ends, head)
     forest = Forest(label, parent, link, queued)
     _, augmentations, repaired, gave_up = search(
         first, last, UNTIL_SINK, 1.0, excess, residual, step, jump, forest, work
@@ -166,8 +174,8 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
     return augmentations, repaired
 
 
-@kernel
-def check_and_solve_planes(planes, limit, geometry, step, excess, residual, labels, totals):
+@plain_kernel
+def check_and_solve_planes(planes, limit, geometry, steps, excess, residual, lists, marks, labels, totals):
     """`solve_planes` of integers, if the largest ones are valid and their sum is at most `limit`; else TOO_LARGE."""
     if not largest_in_planes(planes, geometry, totals):
         return TOO_LARGE, TOO_LARGE
@@ -176,4 +184,4 @@ def check_and_solve_planes(planes, limit, geometry, step, excess, residual, labe
         if largest > rest:
             return TOO_LARGE, TOO_LARGE
         rest -= largest
-    return solve_planes(planes, None, geometry, step, excess, residual, labels, totals)
+    return solve_planes(planes, None, geometry, steps, excess, residual, lists, marks, labels, totals)

@@ -6,14 +6,14 @@ A call from Python takes as long as a small merge, and waits for the interpreter
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.intrinsics import atomic_add, atomic_load, atomic_store
 from gridcut.device.threads import CELL
-from gridcut.ibfs.forest import activate, make_merge_work, steps_as_array
+from gridcut.ibfs.forest import activate
 from gridcut.ibfs.merge import grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import restore_seam
-from gridcut.ibfs.search import UNTIL_BOTH, search
+from gridcut.ibfs.search import UNTIL_BOTH, deeper, search
 
 # Columns of tasks: first and last cell of the range; number of its seam, and first cell after it; number of its strips;
 # number of the task that merges the range with a neighbour (-1: none), and which of its two ranges this one is.
@@ -42,7 +42,7 @@ def make_tasks(bounds, seams) -> np.ndarray:
     return np.array(tasks, np.int64)
 
 
-@kernel
+@plain_kernel
 def solve_strip(grid, first, last, until, patience, excess, residual, step, jump, forest, work):
     """Solve a strip whose seams are cut; grid: as for `aggregate_excess`.  Returns as `search`."""
     begin, end = np.uint64(first), np.uint64(last)
@@ -53,17 +53,17 @@ def solve_strip(grid, first, last, until, patience, excess, residual, step, jump
     return search(first, last, until, patience, excess, residual, step, jump, forest, work)
 
 
-@kernel
-def merge(cell, reach, budget, deepest, excess, residual, step, forest, work):
+@plain_kernel
+def merge(cell, reach, budget, deepest, excess, residual, step, jump, forest, work):
     """Merge the ranges before and after a cell, by arcs between cells up to `reach` away; returns as `grow_active`."""
     for p in range(cell - reach, cell + reach):
         v = np.uint64(p)
         if forest.label[v] != 0:
             activate(v, forest.queued, work.ring, work.ends)
-    return grow_active(budget, deepest, excess, residual, step, forest, work)
+    return grow_active(budget, deepest, excess, residual, step, jump, forest, work)
 
 
-@kernel
+@plain_kernel
 def count_in_forests(first, last, label):
     """The number of cells in forests; in a grid with a mask, most may be in neither."""
     cells = np.int64(0)
@@ -73,12 +73,14 @@ def count_in_forests(first, last, label):
 
 
 # args: an entry call
-@kernel
+@plain_kernel
 def run_tasks(
     tasks, waits, order, stop, samples, far, abort, state, share, least_strips, until, patience, deepest, reached,
-    found, grid, rises, saved, is_cut, excess, residual, step, forest, work,
+    found, grid, rises, saved, is_cut, excess, residual, step, jump, forest, work, i,
 ):  # fmt: skip
     """Solve strips; after each, merge its range with the neighbouring one if that is complete, and so up.
+
+    Returns -1, or the number of a task that needs longer lists than those of `work`, to be passed as `i` with them.
 
     waits[i]           tasks that have to end before task i
     order, stop        the strips; those before `stop` are taken, from number state[TAKEN] on
@@ -91,24 +93,25 @@ def run_tasks(
                        forests are not complete
     grid               as for `aggregate_excess`
     """
-    jump = steps_as_array(step)
     stride = grid[1][grid[3]]
     reach = np.int64(0)  # of the arcs across a seam
     for k in range(rises.size):
-        reach = max(reach, rises[k] * stride)
+        reach = deeper(reach, rises[k] * stride)
+    at = samples
     while True:
-        at = atomic_add(state, TAKEN, 1)
-        if at >= stop:
-            return
-        i = np.int64(order[at])
+        if i < 0:
+            at = atomic_add(state, TAKEN, 1)
+            if at >= stop:
+                return -1
+            i = np.int64(order[at])
         while i >= 0:
             if atomic_load(abort, 0):
-                return
+                return -1
             task = tasks[i]
             first, last, parent = task[FIRST], task[LAST], task[PARENT]
             own_until = until if parent < 0 else UNTIL_BOTH
             if work.queue.size <= last - first:
-                work = make_merge_work(last - first, forest.link)
+                return i
             is_strip = task[STRIPS] == 1
             depth, cells, gave_up = np.int64(1), np.int64(-1), False
             if is_strip:
@@ -118,12 +121,12 @@ def run_tasks(
             else:
                 is_cut[task[SEAM]] = 0
                 restore_seam(residual, step, rises, task[MIDDLE], stride, saved[task[SEAM]])
-                depth = max(deepest[i, 0], deepest[i, 1])
+                depth = deeper(deepest[i, 0], deepest[i, 1])
                 if reached[i, 0] >= 0 and reached[i, 1] >= 0:
                     both = reached[i, 0] + reached[i, 1]
                     budget = np.int64(share * both)
                     depth, found[i, AUGMENTATIONS], found[i, REPAIRED] = merge(
-                        task[MIDDLE], reach, budget, depth, excess, residual, step, forest, work
+                        task[MIDDLE], reach, budget, depth, excess, residual, step, jump, forest, work
                     )
                     if found[i, REPAIRED] <= budget:
                         cells = both
@@ -137,20 +140,20 @@ def run_tasks(
             if gave_up and (is_strip or parent < 0):
                 state[ENDED] = GAVE_UP
                 atomic_store(abort, 0, 1)
-                return
+                return -1
             if not gave_up and (is_strip or found[i, SEARCHED]):
                 cells = count_in_forests(first, last, forest.label)
             if at < samples and is_strip and atomic_add(state, SAMPLED, 1) == samples - 1:
                 augmentations = repaired = np.int64(0)
-                for j in order[:samples]:
-                    augmentations += found[j, AUGMENTATIONS]
-                    repaired += found[j, REPAIRED]
+                for j in range(samples):
+                    augmentations += found[order[j], AUGMENTATIONS]
+                    repaired += found[order[j], REPAIRED]
                 if repaired > far * augmentations:
                     state[ENDED] = FAR_FLOW
                     atomic_store(abort, 0, 1)
             if parent < 0:
                 deepest[i, 0] = depth
-                return
+                return -1
             deepest[parent, task[SIDE]] = depth
             reached[parent, task[SIDE]] = cells
             i = np.int64(parent) if atomic_add(waits, parent, -1) == 1 else np.int64(-1)

@@ -11,24 +11,24 @@ breadth-first search." ESA 2015.
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import FREE, ONE, ORPHAN, ROOT, activate, repair, steps_as_array
+from gridcut.device import inner_kernel, plain_kernel
+from gridcut.ibfs.forest import FREE, ONE, ORPHAN, ROOT, activate, repair, use_depths
 from gridcut.ibfs.merge import grow_active
 
 
-@kernel
-def resume(cells, budget, excess, residual, step, deepest, forest, work):
+@plain_kernel
+def resume(cells, budget, excess, residual, step, jump, deepest, forest, work):
     """`reroot` and `grow_active` in one call from Python, since passing their arrays takes as long as small changes.
 
     Returns the new bound of all depths, and the numbers of augmentations and of cells repaired by either.
     """
-    repaired = reroot(cells, excess, residual, step, deepest, forest, work)
-    deepest, augmentations, more = grow_active(budget, deepest, excess, residual, step, forest, work)
+    repaired = reroot(cells, excess, residual, step, jump, deepest, forest, work)
+    deepest, augmentations, more = grow_active(budget, deepest, excess, residual, step, jump, forest, work)
     return deepest, augmentations, repaired, more
 
 
-@kernel
-def reroot(cells, excess, residual, step, deepest, forest, work):
+@plain_kernel
+def reroot(cells, excess, residual, step, jump, deepest, forest, work):
     """Reset the changed cells to roots or free cells, and repair both forests; cells that may grow become active.
 
     A new root scans all its arcs, so its neighbours need not; those of a freed cell may attach it.
@@ -39,7 +39,6 @@ def reroot(cells, excess, residual, step, deepest, forest, work):
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
-    jump = steps_as_array(step)
     from_source = 0
     to_sink = 0
     for i in range(cells.size):
@@ -71,9 +70,8 @@ def reroot(cells, excess, residual, step, deepest, forest, work):
     from_source = keep_orphans(source_orphans, from_source, parent)
     to_sink = keep_orphans(sink_orphans, to_sink, parent)
     head = work.head
-    if head.size < deepest + 4:
-        head = np.full(deepest + 4, -1, detached.dtype)
-    limit = head.size - 4
+    use_depths(deepest + 4, ends, head)
+    limit = ends[2] - 4
     _, source_repaired = repair(
         1, limit, True, residual, step, jump, label, parent, link, queued,
         source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,

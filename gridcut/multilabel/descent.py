@@ -21,7 +21,7 @@ from gridcut.core.problem import ends
 from gridcut.device.arguments import unmarked
 from gridcut.energy import energy_of
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
-from gridcut.ibfs.ibfs import Run
+from gridcut.ibfs.ibfs import Run, unsigned_steps
 from gridcut.ibfs.prepass import push_one_hop
 from gridcut.ibfs.search import UNTIL_SINK
 from gridcut.multilabel.fusion import fused
@@ -81,7 +81,7 @@ class State:
         layout.interior(self.field.label)[...] = start
         self._load_weights()
         self.update_paid()
-        self.steps = tuple(np.array(layout.step, np.int64).view(np.uint64))
+        self.jump, self.steps = unsigned_steps(layout.step)
         self.forest = Forest(
             np.zeros(size, self.index_type),
             np.full(size, FREE, np.uint8),
@@ -173,7 +173,7 @@ class State:
         if deficits > 0 and LARGE_SWAP_DIVISOR * count > layout.size:
             Run(field.excess, field.residual, layout, None, self.forest).solve(UNTIL_SINK)
         elif deficits > 0:
-            route_to_deficits(count, True, first, second, self.steps, flow, field, self.forest, self.work)
+            route_to_deficits(count, True, first, second, self.steps, self.jump, flow, field, self.forest, self.work)
         found = self._finish(count, first, second, flow)
         self.swapped[first, second] = self.changes
         return found
@@ -202,7 +202,9 @@ class State:
             if whole:
                 cells = np.uint64(field.listed[0]), np.uint64(field.listed[count - 1] + 1)
                 push_one_hop(field.excess, field.residual, self.steps, *cells)
-            count = route_to_deficits(count, whole, -1, second, self.steps, flow, field, self.forest, self.work)
+            count = route_to_deficits(
+                count, whole, -1, second, self.steps, self.jump, flow, field, self.forest, self.work
+            )
         return self._finish(count, -1, second, flow)
 
     def _finish(self, count: int, first: int, second: int, flow: np.ndarray):

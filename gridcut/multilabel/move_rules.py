@@ -1,15 +1,15 @@
 """The rules of one move at one pixel and one edge, shared by CPU and GPU; see gridcut/multilabel/moves.py."""
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 
 
-@kernel
+@plain_kernel
 def has_choice(label, first, second):
     """Whether a pixel with this label can choose between two labels in the move."""
     return label != second if first < 0 else (label == first) | (label == second)
 
 
-@kernel
+@plain_kernel
 def split_capacity(k, current, out, back):
     """Capacity of arc k of an edge of weight 1, and the sum of the capacities of both directions.
 

@@ -34,8 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import FREE, ONE, ROOT, augment, compact, repair, steps_as_array
+from gridcut.device import inner_kernel, kernel, plain_kernel
+from gridcut.ibfs.forest import FREE, ONE, ROOT, augment, compact, repair, use_depths
 from gridcut.multilabel.move_rules import has_choice, split_capacity
 
 
@@ -55,7 +55,7 @@ class Field(NamedTuple):
     allowed: np.ndarray  # (labels, pixels), False where a move may not assign the label; empty: all may
 
 
-@kernel
+@plain_kernel
 def capacity(k, a, far_label, b, cost):
     """Capacity of arc k from label a to label `far_label`, and the sum of both directions, for weight 1."""
     return split_capacity(k, np.int64(cost[a, far_label]), np.int64(cost[a, b]), np.int64(cost[b, far_label]))
@@ -67,7 +67,7 @@ def may_choose(p, first, second, label, pixel, allowed):
     return has_choice(label[p], first, second) and (allowed.size == 0 or allowed[second, pixel[p]])
 
 
-@kernel
+@plain_kernel
 def list_all(first, second, start, end, field):
     """List the pixels among the cells start..end that have a choice; returns their number."""
     pixel, label, allowed, is_listed, listed = field.pixel, field.label, field.allowed, field.is_listed, field.listed
@@ -81,7 +81,7 @@ def list_all(first, second, start, end, field):
     return count
 
 
-@kernel
+@plain_kernel
 def list_with_neighbours(cells, start, end, first, second, step, field, count):
     """Also list cells[start:end] and their neighbours; returns the new number of listed cells."""
     weight, pixel, label, allowed = field.weight, field.pixel, field.label, field.allowed
@@ -104,7 +104,7 @@ def list_with_neighbours(cells, start, end, first, second, step, field, count):
     return count
 
 
-@kernel
+@plain_kernel
 def load(start, end, first, second, step, flow, field):
     """Write the capacities of listed[start:end] into the solver's grid; returns the number of deficits."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
@@ -199,8 +199,8 @@ def load_all(second, start, end, step, flow, field):
     return count, deficits
 
 
-@kernel
-def route_to_deficits(count, whole, first, second, step, flow, field, forest, work):
+@plain_kernel
+def route_to_deficits(count, whole, first, second, step, jump, flow, field, forest, work):
     """Route excess to the deficits of the listed cells, nearest excess first, until no augmenting path remains.
 
     A sink forest grows from the deficits one level at a time.  Unless the whole grid is loaded, it lists and loads the
@@ -213,8 +213,7 @@ def route_to_deficits(count, whole, first, second, step, flow, field, forest, wo
     loose, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     now, after = work.sink_now, work.sink_next
     arcs = np.uint64(len(step))
-    jump = steps_as_array(step)
-    head = np.full(256, -1, loose.dtype)
+    head = work.head
     waiting = 0
     for i in range(count):
         p = np.uint64(listed[i])
@@ -225,8 +224,7 @@ def route_to_deficits(count, whole, first, second, step, flow, field, forest, wo
             waiting += 1
     depth = 1
     while waiting > 0:
-        if depth + 3 > head.size:
-            head = np.full(2 * head.size, -1, loose.dtype)
+        use_depths(depth + 3, ends, head)
         if not whole:
             known = count
             count = list_with_neighbours(now, 0, waiting, first, second, step, field, count)
@@ -266,7 +264,7 @@ def route_to_deficits(count, whole, first, second, step, flow, field, forest, wo
     return count
 
 
-@kernel
+@plain_kernel
 def read_cut(count, first, second, step, flow, field, forest):
     """Read the sides of the cut, store the flow, and clear the solver's grid.
 
@@ -307,7 +305,7 @@ def read_cut(count, first, second, step, flow, field, forest):
     return changed
 
 
-@kernel
+@plain_kernel
 def energy_change(changed, first, second, step, field):
     """Change of the energy if the first `changed` listed pixels, the only ones marked, change their labels."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
@@ -332,7 +330,7 @@ def energy_change(changed, first, second, step, field):
     return total
 
 
-@kernel
+@plain_kernel
 def apply(changed, accepted, first, second, field):
     """Change the labels of the first `changed` listed pixels if the move is accepted, and clear their marks."""
     unary, pixel, label, paid, listed = field.unary, field.pixel, field.label, field.paid, field.listed
@@ -344,7 +342,7 @@ def apply(changed, accepted, first, second, field):
             paid[p] = unary[label[p], pixel[p]]
 
 
-@kernel
+@plain_kernel
 def energy_kernel(step, field):
     """Energy of the labelling in integer units."""
     cost, weight, pixel, label, paid = field.cost, field.weight, field.pixel, field.label, field.paid

@@ -34,6 +34,7 @@ from gridcut.core.grid import index_type, make_layout
 from gridcut.core.problem import ends
 from gridcut.device import CertificateError, DeviceName, resolve, run_threads, thread_count
 from gridcut.ibfs.forest import Forest, make_work
+from gridcut.ibfs.ibfs import unsigned_steps
 from gridcut.ibfs.prepass import push_one_hop, push_two_hops
 from gridcut.ibfs.search import FOREVER, UNTIL_SINK, search
 from gridcut.maximum_flow import max_flow
@@ -224,8 +225,7 @@ class _Windows:
             top, left, height, width, half, term.centre, term.weak, term.is_quadratic, term.unit, self.weights,
             self.offsets, self.low, known, *inside, layout.size, excess, residual, margin, forest.label, forest.parent,
         )  # fmt: skip
-        jump = np.array(layout.step, np.int64).view(np.uint64)
-        steps = tuple(jump)
+        jump, steps = unsigned_steps(layout.step)
         first, last = layout.head, layout.head + height * layout.stride[0]
         cells = np.uint64(first), np.uint64(last)
         push_one_hop(excess, residual, steps, *cells)

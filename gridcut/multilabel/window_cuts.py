@@ -14,13 +14,13 @@ Cells as in gridcut/core/grid.py; the pixel in row i, column j of a window is ce
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel, plain_kernel
 from gridcut.ibfs.forest import FREE
 
 UNDECIDED, ZERO, ONE = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
-@kernel
+@plain_kernel
 def undecided_box(state, top, bottom, left, right):
     """The bounding box (top, bottom, left, right) of the undecided pixels of a window; empty if there are none."""
     first, last, begin, end = bottom, top, right, left
@@ -45,7 +45,7 @@ def rise_of(t, centre, is_weak, is_quadratic, unit):
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
-@kernel
+@plain_kernel
 def load_window(
     top, left, height, width, half, centre, weak, is_quadratic, unit, weights, offsets, low, known,
     stride, head, size, excess, residual, margin, label, parent,
@@ -112,7 +112,7 @@ def load_window(
     return is_open
 
 
-@kernel
+@plain_kernel
 def raise_margin(height, width, known, stride, head, excess, margin, label):
     """From the lower to the upper bound: a bit that is 1 in both needs no flow; the others receive their margin."""
     for i in range(height):
@@ -126,7 +126,7 @@ def raise_margin(height, width, known, stride, head, excess, margin, label):
                     excess[cell] += margin[cell]
 
 
-@kernel
+@plain_kernel
 def store_bits(top, left, height, width, is_open, known, stride, head, label, state):
     """Write the decided bits of a window to the image; if it is open, 1 of the upper bound alone decides nothing."""
     for i in range(height):
@@ -140,7 +140,7 @@ def store_bits(top, left, height, width, is_open, known, stride, head, label, st
             state[top + i, left + j] = bit
 
 
-@kernel
+@plain_kernel
 def halve_intervals(half, state, low):
     """Move each interval to the half that its bit selects, and make all bits undecided."""
     for y in range(low.shape[0]):
