@@ -140,21 +140,23 @@ def adjacent_cells(step: np.ndarray, distance: np.ndarray, cell: np.ndarray, cou
     Two cells are adjacent if they have pixels with a common side.  The neighbours of a cell are in the order of the
     first such sides, by rows.
     """
-    H, W = cell.shape
-    right, below = np.arange(1, W + 1), np.arange(1, H + 1)
-    right[-1], below[-1] = W - 1, H - 1  # beside the last one is itself, so there is no side
-    beside = np.stack([cell[:, right], cell[below]], axis=-1)
-    y, x, is_below = np.nonzero(beside != cell[..., None])
-    there = np.where(is_below, y + 1, y), np.where(is_below, x, x + 1)
-    path = distance[y, x] + distance[there] + np.float32(0.5) * (step[y, x] + step[there])
-    ends = np.stack([cell[y, x], cell[there]], axis=1).astype(np.int64)
-    pair = (count * ends + ends[:, ::-1]).ravel()
+    is_side = np.zeros((*cell.shape, 2), bool)  # to the right of the pixel, and below
+    np.not_equal(cell[:, 1:], cell[:, :-1], out=is_side[:, :-1, 0])
+    np.not_equal(cell[1:], cell[:-1], out=is_side[:-1, :, 1])
+    side = np.flatnonzero(is_side)
+    here = side >> 1
+    there = here + np.where(side & 1, cell.shape[1], 1)
+    distance, step, cell = distance.ravel(), step.ravel(), cell.ravel()
+    path = distance[here] + distance[there] + np.float32(0.5) * (step[here] + step[there])
+    one, other = cell[here].astype(np.int64), cell[there]
+    pair = np.minimum(one, other) * count + np.maximum(one, other)
     by_pair = np.argsort(pair, kind="stable")
     pair = pair[by_pair]
     group = np.flatnonzero(np.diff(pair, prepend=-1))
-    length = np.minimum.reduceat(path[by_pair // 2], group) if len(group) else path
-    source, target = np.divmod(pair[group], count)
-    order = np.lexsort((by_pair[group], source))
+    length = np.tile(np.minimum.reduceat(path[by_pair], group) if len(group) else path, 2)
+    low, high = np.divmod(pair[group], count)
+    source, target = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.lexsort((np.tile(by_pair[group], 2), source))
     start = np.zeros(count + 1, np.int32)
     np.cumsum(np.bincount(source, minlength=count), out=start[1:])
     return start, target[order].astype(np.int32), length[order]
