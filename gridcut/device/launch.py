@@ -16,7 +16,6 @@ import ctypes
 import struct
 import threading
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 
@@ -90,7 +89,8 @@ def prepare(kernel, blocks, threads: int, *args, shared: int = 0):
     """Return a callable that launches; the arrays must not move before its last call.  shared: bytes per block."""
     compiled, values = _compiled(kernel, args)
     if compiled is None:
-        return partial(kernel[blocks, threads, 0, shared], *args)
+        # Configured at each launch: in the simulator kernel[...] is the kernel itself, with the shape asked for last.
+        return lambda: kernel[blocks, threads, 0, shared](*args)
     x, y, z = blocks if isinstance(blocks, tuple) else (blocks, 1, 1)
     return _Launch(compiled, (compiled.code, x, y, z, threads, 1, 1, shared, 0), args, values)
 
