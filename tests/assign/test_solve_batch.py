@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import assign
+from gridcut.device import thread_count
 from tests.assign import oracles
 
 
@@ -75,7 +76,7 @@ def test_max_cost(device, shape, maximize):
         pytest.param(np.int32, -(2**31), 2**31 - 1, marks=pytest.mark.slow),
         (np.int64, -(10**6), 10**6),
         (np.int64, -(2**40), 2**40),
-        (np.int64, 2**56 - 9, 2**56),
+        (np.int64, 2**55 - 9, 2**55),
     ],
 )
 def test_numbers_of_all_sizes(dtype, low, high):
@@ -96,7 +97,7 @@ def test_the_largest_costs_the_border_lets_through():
         assign.solve_batch(costs[:, :, :n], device="cpu").check()
 
 
-@pytest.mark.parametrize("huge", [10**9, -(10**9), 2**58, -(2**58)])
+@pytest.mark.parametrize("huge", [10**9, -(10**9), 2**56, -(2**56)])
 def test_limits_far_from_the_costs(huge):
     costs = np.random.default_rng(9).integers(0, 100, (50, 10, 10))
     found = assign.solve_batch(costs, max_cost=huge, device="cpu")
@@ -109,7 +110,7 @@ def test_threads_give_the_same(threads):
     costs = np.random.default_rng(15).integers(0, 1000, (400, 30, 30))
     found, alone = (assign.solve_batch(costs, threads=count, device="cpu") for count in (threads, 1))
     found.check()
-    assert found.stats["threads"] == threads
+    assert found.stats["threads"] == min(threads, thread_count())
     for name in ("col_of_row", "row_price", "col_price"):
         np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))
 
