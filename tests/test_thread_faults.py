@@ -18,7 +18,7 @@ SECONDS = 1200  # for compilation mostly
 SOLVERS = 13
 # A worker of each of these waits for all others.
 WAITING = (
-    "team.run_team",
+    "threads.run_team",
     "async_global.run_round",
     "lock_free.run_round",
 )

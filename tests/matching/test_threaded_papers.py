@@ -13,32 +13,33 @@ from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
 from matching.forest import team_search
 from matching.forest import team_steps as steps
-from matching.papers import disjoint, ms_bfs, ms_bfs_graft, p_dbfs, p_hk, p_pf
+from matching.papers import disjoint, ms_bfs_graft, p_dbfs, p_hk, p_pf
+from matching.papers.ms_bfs_graft import ms_bfs
 from tests.matching import oracles
 
 FORESTS = {
     "plain": (ms_bfs, {}),
     "plain, both ways": (ms_bfs, {"direction_optimising": True}),
-    "graft": (ms_bfs_graft, {}),
-    "graft, top-down": (ms_bfs_graft, {"direction_optimising": False}),
-    "graft, always": (ms_bfs_graft, {"alpha": 1e9}),
-    "graft, seldom": (ms_bfs_graft, {"alpha": 0.5}),
-    "from columns": (ms_bfs_graft, {"side": "columns"}),
-    "by step": (ms_bfs_graft, {"by_step": True}),
-    "threads": (ms_bfs_graft, {"threads": 2, "wide": 1}),
-    "threads, top-down": (ms_bfs_graft, {"threads": 3, "wide": 2, "direction_optimising": False}),
-    "threads, wide levels only": (ms_bfs_graft, {"threads": 2, "wide": 8, "alpha": 50}),
+    "graft": (ms_bfs_graft.solve, {}),
+    "graft, top-down": (ms_bfs_graft.solve, {"direction_optimising": False}),
+    "graft, always": (ms_bfs_graft.solve, {"alpha": 1e9}),
+    "graft, seldom": (ms_bfs_graft.solve, {"alpha": 0.5}),
+    "from columns": (ms_bfs_graft.solve, {"side": "columns"}),
+    "by step": (ms_bfs_graft.solve, {"by_step": True}),
+    "threads": (ms_bfs_graft.solve, {"threads": 2, "wide": 1}),
+    "threads, top-down": (ms_bfs_graft.solve, {"threads": 3, "wide": 2, "direction_optimising": False}),
+    "threads, wide levels only": (ms_bfs_graft.solve, {"threads": 2, "wide": 8, "alpha": 50}),
     "threads, plain": (ms_bfs, {"threads": 2, "wide": 1, "direction_optimising": True}),
 }
 SEARCHES = {
-    "p_dbfs": (p_dbfs, {}),
-    "p_dbfs, 3 threads": (p_dbfs, {"threads": 3}),
-    "p_pf": (p_pf, {}),
-    "p_pf, 3 threads": (p_pf, {"threads": 3}),
-    "p_pf, not fair": (p_pf, {"threads": 2, "fairness": False}),
-    "p_hk": (p_hk, {}),
-    "p_hk, 3 threads": (p_hk, {"threads": 3, "wide": 1}),
-    "p_hk, 2 threads": (p_hk, {"threads": 2, "wide": 9}),
+    "p_dbfs": (p_dbfs.solve, {}),
+    "p_dbfs, 3 threads": (p_dbfs.solve, {"threads": 3}),
+    "p_pf": (p_pf.solve, {}),
+    "p_pf, 3 threads": (p_pf.solve, {"threads": 3}),
+    "p_pf, not fair": (p_pf.solve, {"threads": 2, "fairness": False}),
+    "p_hk": (p_hk.solve, {}),
+    "p_hk, 3 threads": (p_hk.solve, {"threads": 3, "wide": 1}),
+    "p_hk, 2 threads": (p_hk.solve, {"threads": 2, "wide": 9}),
 }
 FORMS = FORESTS | SEARCHES
 
@@ -97,8 +98,8 @@ def shifted_path(n):
 
 def solve(form, graph, row_match, col_match, **more):
     """Solve in place and certify; returns stats."""
-    module, keywords = FORMS[form]
-    stats = module.solve(graph, row_match, col_match, **keywords | more)
+    solve, keywords = FORMS[form]
+    stats = solve(graph, row_match, col_match, **keywords | more)
     certify(graph, row_match, col_match)
     return stats
 
@@ -210,7 +211,7 @@ def test_bottom_up_levels_read_from_the_end(by_step):
     for direction, expected in ((True, [-1, 0]), (False, [0, -1])):
         graph = bipartite_graph((np.array([0, 1, 2]), np.zeros(2, np.int32), (2, 1)))
         rows, cols = np.full(2, -1, np.int32), np.full(1, -1, np.int32)
-        ms_bfs.solve(graph, rows, cols, direction_optimising=direction, by_step=by_step)
+        ms_bfs(graph, rows, cols, direction_optimising=direction, by_step=by_step)
         assert rows.tolist() == expected
 
 
