@@ -10,6 +10,7 @@ import matching
 from matching.core import limits_cuda as limits
 from matching.core.certificate import certify
 from matching.core.graph_input import bipartite_graph
+from matching.methods import INITS, METHODS
 from tests.matching import oracles
 from tests.matching.gpu_arrays import WHERE, gpu, sim
 
@@ -54,17 +55,18 @@ MODULES = (
 )
 
 
-PLACES = {"cheap": "initial", "frontier": "core", "problem": "core", "portfolio": "portfolio"}
-PLACES |= {"forest": "forest", "ms_bfs_graft": "forest"}
+PLACES = {"cheap": "initial", "frontier": "core", "forest": "forest", "ms_bfs_graft": "forest"}
 
 
 def module(name):
     return importlib.import_module(f"matching.{PLACES.get(name, 'papers')}.{name}_cuda")
 
 
-def on_gpu(name, function, *arguments, **parameters):
-    """A function of a CUDA method, for a graph and a matching on the host."""
-    return module("problem").on_gpu(getattr(module(name), function), *arguments, **parameters)
+def on_gpu(entry, *arguments, **parameters):
+    """A method of the tables on CUDA, for a graph and a matching on the host."""
+    from matching.core import problem_cuda
+
+    return problem_cuda.on_gpu(entry.cuda.function, *arguments, **parameters)
 
 
 def solved(graph, variant, size, *, cheap=False, start=None):
@@ -76,9 +78,9 @@ def solved(graph, variant, size, *, cheap=False, start=None):
         row_match[:] = start
         col_match[start[start >= 0]] = np.flatnonzero(start >= 0)
     if cheap:
-        on_gpu("cheap", "initialise", graph, row_match, col_match)
+        on_gpu(INITS["cheap"], graph, row_match, col_match)
     before = np.count_nonzero(row_match >= 0)
-    stats = on_gpu(name, "solve", graph, row_match, col_match, **parameters)
+    stats = on_gpu(METHODS[name], graph, row_match, col_match, **parameters)
     certify(graph, row_match, col_match)
     assert np.count_nonzero(row_match >= 0) == size
     assert stats["augmentations"] == size - before
@@ -251,7 +253,7 @@ def test_bad_parameters(name, parameters, message):
     graph = bipartite_graph(oracles.path(3))
     match = np.full(3, -1, np.int32)
     with pytest.raises(ValueError, match=message):
-        on_gpu(name, "solve", graph, match, match.copy(), **parameters)
+        on_gpu(METHODS[name], graph, match, match.copy(), **parameters)
 
 
 @gpu
