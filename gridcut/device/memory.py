@@ -15,6 +15,7 @@ from cuda.bindings import driver
 
 from gridcut.device.cuda import cuda
 from gridcut.device.numba_cuda_internals import OwnedArray, address_of, free_kept, pools_memory
+from gridcut.device.pinned import check
 from gridcut.device.pool import Pool
 
 KEPT_SHARE = 1 / 16  # capacity of the Pool, as a share of the GPU's memory
@@ -143,11 +144,3 @@ def gpu_of(address: int) -> int | None:
         driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address
     )
     return None if error else int(device)
-
-
-def check(result):
-    """Return the value of a driver call; RuntimeError if it failed."""
-    error, *value = result
-    if error:
-        raise RuntimeError(f"the GPU reports {error.name}")
-    return value[0] if value else None

@@ -13,8 +13,8 @@ from gridcut.device.cuda import SIMULATED, cuda
 if not SIMULATED:
     from cuda.bindings import driver
 
-    from gridcut.device.memory import check
     from gridcut.device.numba_cuda_internals import address_of
+    from gridcut.device.pinned import check
 
 
 class Gpu(NamedTuple):

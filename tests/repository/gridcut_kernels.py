@@ -3,8 +3,6 @@
 A function is named after the file of its kernels, and returns [(name, kernel, argument types), ...].
 """
 
-import itertools
-
 from gridcut.device.cuda_types import float64, int32, int64, types, uint8, uint16, uint32
 
 
@@ -116,15 +114,6 @@ def pixel_kernels():
             ("labels", labels_kernel, (side, mask, form, excess, labels, form)),
         ]
     return [*listed, ("clamp", clamp_kernel, (mask, form, form, form))]
-
-
-def transfer():
-    from numba import int32, int64, uint8, uint16
-
-    from gridcut.device.transfer import widen_kernel
-
-    pairs = itertools.product((uint8, uint16), (int32, int64))
-    return [(f"{narrow}-{wide}", widen_kernel, (narrow[::1], wide[::1])) for narrow, wide in pairs]
 
 
 def graph_waves_cuda():
