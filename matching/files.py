@@ -1,28 +1,35 @@
 """Read graphs from files: MatrixMarket (.mtx, .mtx.gz), the format of matrix collections, and SciPy's .npz.
 
 Values are kept, as weights for `matching.greedy`; `matching.maximum` uses stored entries as edges and reads no values.
+
+NumPy reads the entries of MatrixMarket files: SciPy's reader ignores text after the last number of a line, and ends the
+process where such text is the end of the file.
 """
 
 import errno
 import gzip
 import os
+import warnings
 import zipfile
-from functools import partial
+from contextlib import contextmanager
 
 import numpy as np
-import scipy.io
 import scipy.sparse
 
 from gridcut.device.arguments import INT32_MAX
 from gridcut.device.sparse import check_matrix
-from matching.matrix_market import check_text
 
 MATRIX_MARKET, NUMPY = (".mtx", ".mtx.gz"), ".npz"
-MIN_ENTRY_BYTES = 4  # bytes of an entry in a file, "1 1\n"
-MAX_COMPRESSION = 1032  # largest ratio of zlib
-# Arrays of integers in .npz files.
-INDEX_ARRAYS = ("shape", "indptr", "indices", "row", "col", "coords", "offsets")
-MIN_MEMORY_BYTES = 12  # bytes of an entry in memory: row, column and a value
+FIELDS = {
+    "real": np.float64,
+    "double": np.float64,
+    "complex": np.float64,  # two of them
+    "integer": np.int64,
+    "unsigned-integer": np.uint64,
+    "pattern": None,
+}
+# What is stored at (j, i) for an entry at (i, j).
+MIRRORS = {"general": None, "symmetric": np.positive, "skew-symmetric": np.negative, "hermitian": np.conj}
 
 
 def read_graph(path: str | os.PathLike) -> scipy.sparse.csr_array:
@@ -81,37 +88,49 @@ def read_graph(path: str | os.PathLike) -> scipy.sparse.csr_array:
 
 
 def _read_matrix_market(path):
-    zipped = str(path).lower().endswith(".gz")
-    with (gzip.open if zipped else open)(path, "rb") as file:
-        try:
-            check_text(file, partial(_check_size, os.path.getsize(path) * (MAX_COMPRESSION if zipped else 1)))
-            if zipped:
-                file.seek(0)
-            # An error can keep SciPy's reader alive longer than the file; seeking in the closed file would then end the
-            # process.  So the reader gets a path, or a stream that cannot seek.
-            return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path), spmatrix=False))
-        except Exception as error:  # the exception type depends on the part of the file that is broken
-            raise _as_value_error(error, f"{str(path)!r} is not a complete MatrixMarket file") from None
+    opened = gzip.open if str(path).lower().endswith(".gz") else open
+    with (
+        opened(path, "rt", encoding="latin-1", newline="\n") as file,
+        _as_value_error(f"{str(path)!r} is not a complete MatrixMarket file"),
+    ):
+        head = file.readline().lower().split()
+        if head[:1] != ["%%matrixmarket"]:
+            raise ValueError("it does not begin with %%MatrixMarket")
+        if head[1:3] == ["matrix", "array"]:
+            raise ValueError("it contains a dense matrix; save a sparse matrix with scipy.io.mmwrite")
+        if len(head) != 5 or head[1:3] != ["matrix", "coordinate"] or head[3] not in FIELDS or head[4] not in MIRRORS:
+            raise ValueError(
+                f"line 1 must be '%%MatrixMarket matrix coordinate', one of {', '.join(FIELDS)}, and one of "
+                f"{', '.join(MIRRORS)}"
+            )
+        size = next((line for line in file if line.strip() and not line.startswith("%")), "").split()
+        if len(size) != 3 or not all(word.isdigit() and len(word) < 20 for word in size):
+            raise ValueError("after its comments must be a line with the numbers of rows, columns and entries")
+        rows, cols, entries = map(int, size)
+        _check_shape((rows, cols))
+        return _as_graph(_entries(file, entries, (rows, cols), *head[3:]))
 
 
-class _Unseekable:
-    """A file that can only be read sequentially."""
-
-    def __init__(self, file):
-        self._file = file
-
-    def read(self, size=-1):
-        return self._file.read(size)
-
-
-def _check_size(size: int, rows: int, columns: int, entries: int) -> None:
-    """Raise ValueError for more entries than `size` bytes or this machine can hold."""
-    _check_shape((rows, columns))
-    if MIN_ENTRY_BYTES * entries > size + 1:  # the last line may lack its end
-        raise ValueError(f"Truncated file: its header declares {entries} entries, more than its size allows")
-    needed, available = MIN_MEMORY_BYTES * entries + 4 * rows, _memory()
-    if needed > available:
-        raise ValueError(f"it needs at least {needed} bytes of memory, but this machine has {available}")
+def _entries(file, number: int, shape: tuple[int, int], field: str, symmetry: str):
+    """The matrix from the lines of its entries: row and column, from 1, and the value."""
+    kind = FIELDS[field]
+    names = [] if kind is None else ["real", "imag"] if field == "complex" else ["real"]
+    dtype = [("row", np.int64), ("col", np.int64), *((name, kind) for name in names)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy only warns of fractions that are read as integers
+        warnings.filterwarnings("ignore", message=".*no data")
+        table = np.loadtxt(file, dtype, comments=None, ndmin=1)
+    if len(table) != number:
+        raise ValueError(f"its header declares {number} entries, but it contains {len(table)}")
+    value = table["real"] if names else np.ones(number)
+    if field == "complex":
+        value = value + 1j * table["imag"]
+    row, col = table["row"] - 1, table["col"] - 1
+    if MIRRORS[symmetry] is not None:
+        below = row != col
+        value = np.concatenate([value, MIRRORS[symmetry](value[below])])
+        row, col = np.concatenate([row, col[below]]), np.concatenate([col, row[below]])
+    return scipy.sparse.coo_array((value, (row, col)), shape=shape)
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -119,44 +138,19 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise ValueError(f"its shape is {shape}, but a graph has at most {INT32_MAX - 1} vertices per side")
 
 
-def _memory() -> int:
-    """Memory of this machine in bytes; if unknown, more than any file needs."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 1 << 62
-
-
 def _read_npz(path):
-    with open(path, "rb") as file:
-        try:
-            if not zipfile.is_zipfile(file):
-                raise ValueError("it is not a complete zip archive")
-            file.seek(0)
-            _check_index_types(file)
-            file.seek(0)
-            matrix = scipy.sparse.load_npz(file)
-            if matrix.ndim != 2:
-                raise ValueError(f"its shape is {matrix.shape}, but a matrix has 2 axes")
-            _check_shape(matrix.shape)
-            if matrix.dtype.kind not in "biufc":
-                raise ValueError(f"its values must be numbers, got dtype {matrix.dtype}")
-            return _as_graph(matrix)
-        except Exception as error:  # SciPy, NumPy and zipfile raise various exceptions
-            what = "is not a complete sparse matrix in the format of scipy.sparse.save_npz"
-            raise _as_value_error(error, f"{str(path)!r} {what}") from None
-
-
-def _check_index_types(file) -> None:
-    """Raise ValueError unless shapes, pointers and indices are integers; SciPy would truncate floats."""
-    with zipfile.ZipFile(file) as archive:
-        for name in {f"{part}.npy" for part in INDEX_ARRAYS}.intersection(archive.namelist()):
-            with archive.open(name) as array:
-                version = np.lib.format.read_magic(array)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                dtype = read(array)[2]
-            if dtype.kind not in "iu":
-                raise ValueError(f"its array {name.removesuffix('.npy')!r} must hold integers, got dtype {dtype}")
+    what = f"{str(path)!r} is not a complete sparse matrix in the format of scipy.sparse.save_npz"
+    with open(path, "rb") as file, _as_value_error(what):
+        if not zipfile.is_zipfile(file):
+            raise ValueError("it is not a complete zip archive")
+        file.seek(0)
+        matrix = scipy.sparse.load_npz(file)
+        if matrix.ndim != 2:
+            raise ValueError(f"its shape is {matrix.shape}, but a matrix has 2 axes")
+        _check_shape(matrix.shape)
+        if matrix.dtype.kind not in "biufc":
+            raise ValueError(f"its values must be numbers, got dtype {matrix.dtype}")
+        return _as_graph(matrix)
 
 
 def _as_graph(matrix) -> scipy.sparse.csr_array:
@@ -173,14 +167,19 @@ def _as_graph(matrix) -> scipy.sparse.csr_array:
     return graph
 
 
-def _as_value_error(error: Exception, what: str) -> Exception:
-    """A ValueError with a one-line message; errors of the operating system, which have an errno, are unchanged.
+@contextmanager
+def _as_value_error(what: str):
+    """Turn what NumPy, SciPy, zlib and zipfile raise for a broken file into a ValueError of one line.
 
-    EINVAL is that of a position before the file's beginning, to which a damaged archive refers.
+    Errors of the operating system, which have an errno, stay; EINVAL is that of a position before the file's beginning,
+    to which a damaged archive refers.
     """
-    if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-        return error
-    if isinstance(error, MemoryError):
-        return ValueError(f"{what}: it needs more memory than is available")
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return ValueError(f"{what}: {reason}")
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        if isinstance(error, MemoryError):
+            reason = "it needs more memory than is available"
+        raise ValueError(f"{what}: {reason}") from None

@@ -126,35 +126,27 @@ def test_text_after_the_last_value(tmp_path, suffix):
             text = b"%%MatrixMarket matrix coordinate " + head + b" general\n1 1 1\n" + last + end
             variants += [text, text + b"\n", text + b"\r\n"]
     zipped = [gzip.compress(v, mtime=0) if suffix.endswith("gz") else v for v in variants]
+    counts = {"read": 0, "refused": 0}
     for content, outcome in zip(variants, outcomes(tmp_path, f"a{suffix}", zipped), strict=True):
-        if content.rstrip(b"\r\n").strip(b" \t") == content.strip(b" \t\r\n") and content.endswith((b" \n", b"\t\n")):
-            assert outcome == [[1, 1], [[0, 0, "(1+0j)"]]]  # blanks before the line end
-        elif content.endswith((b" \r\n", b"\t\r\n")):
-            assert outcome == [[1, 1], [[0, 0, "(1+0j)"]]]
-        elif content.endswith((b" 5", b" 5\n", b" 5\r\n")) and b"pattern" not in content:
-            assert "line 3" in outcome
-        else:
-            assert isinstance(outcome, str), (content, outcome)
-            assert "line 3, '1 1" in outcome
+        check(content, outcome, counts)
+    assert counts == {"read": 12, "refused": 54}  # blanks are read
 
 
-@pytest.mark.parametrize("change", ["indices", "indptr", "shape", "values", "wide"])
-def test_npz_of_other_types(tmp_path, change):
+CHANGES = {
+    "its values must be numbers": {"data": np.array(["a", "b"])},
+    "at most 2147483646 vertices per side": {"shape": (2, 10**12), "indices": np.array([0, 1])},
+}
+
+
+@pytest.mark.parametrize("message", CHANGES)
+def test_npz_of_other_types(tmp_path, message):
     import matching
 
     matrix = scipy.sparse.csr_array(np.array([[1.0, 0], [0, 2.0]]))
     parts = {"format": b"csr", "shape": matrix.shape, "data": matrix.data}
-    parts |= {"indices": matrix.indices, "indptr": matrix.indptr}
-    parts |= {
-        "indices": {"indices": np.array([0.5, 1])},
-        "indptr": {"indptr": matrix.indptr + 0.25},
-        "shape": {"shape": np.array([2.0, 2.0])},
-        "values": {"data": np.array(["a", "b"])},
-        "wide": {"shape": (2, 10**12), "indices": matrix.indices.astype(np.int64)},
-    }[change]
+    parts |= {"indices": matrix.indices, "indptr": matrix.indptr} | CHANGES[message]
     np.savez(tmp_path / "a.npz", **parts)
-    message = {"values": "its values must be numbers", "wide": "at most 2147483646 vertices per side"}
-    with pytest.raises(ValueError, match=message.get(change, f"its array '{change}' must hold integers")):
+    with pytest.raises(ValueError, match=message):
         matching.read_graph(tmp_path / "a.npz")
 
 
