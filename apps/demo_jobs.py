@@ -106,11 +106,11 @@ def compute_flows(folder: Path, device: "DeviceName"):
 def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray, width: int = SHEET) -> np.ndarray:
     """A result of `flow` as arrows and in colours, and the true flow where it is known; uint8 RGB."""
     from apps.common.images import to_rgb
-    from apps.optical_flow.flow_figures import arrows, at_arrows, keyed_figure
+    from apps.optical_flow.flow_figures import arrows, keyed_figure
 
     longest = float(np.hypot(truth[..., 0], truth[..., 1])[known].max())
     figures = {
-        "first frame, and its motion": arrows(to_rgb(frame), found.flow, at_arrows(found.valid)),
+        "first frame, and its motion": arrows(to_rgb(frame), found.flow, found.valid),
         "motion found": keyed_figure(found.flow, longest),
         "true motion": keyed_figure(np.where(known[..., None], truth, np.nan), longest),
     }

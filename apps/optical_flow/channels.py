@@ -1,12 +1,11 @@
-"""Sums and gathers over the channels of images, (H, W, C), by loops over whole rows instead of over C values."""
+"""Sums, gathers and sizes of images and flows, (H, W, C), by loops over whole rows instead of over C values."""
 
+import cv2
 import numpy as np
 
 
 def channel_sum(image: np.ndarray) -> np.ndarray:
     """Return the sum over the channels of a float32 image (H, W, C), C from 2 to 4; float32 (H, W)."""
-    import cv2
-
     return cv2.transform(image, np.ones((1, image.shape[2]), np.float32))
 
 
@@ -18,8 +17,6 @@ def squared_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def absolute_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the sum of absolute differences at each pixel of two float32 images (H, W, C); float32 (H, W)."""
-    import cv2
-
     return channel_sum(cv2.absdiff(first, second))
 
 
@@ -31,3 +28,15 @@ def vectors_at(flow: np.ndarray, index: np.ndarray) -> np.ndarray:
     return (
         np.ascontiguousarray(flow, np.float32).view(np.uint64).ravel()[index].view(np.float32).reshape(*index.shape, 2)
     )
+
+
+def resized(flow: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Resize a flow and scale its vectors accordingly."""
+    height, width = flow.shape[:2]
+    if (height, width) == tuple(shape):
+        return flow
+    area = shape[0] * shape[1] < 0.5 * height * width
+    small = cv2.resize(flow, (shape[1], shape[0]), interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
+    ratio = np.array([shape[1] / width, shape[0] / height], np.float32)
+    scale = np.tile(ratio, shape[1])  # whole rows: a fast inner loop
+    return (small.reshape(shape[0], -1) * scale).reshape(small.shape)

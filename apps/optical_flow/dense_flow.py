@@ -14,7 +14,9 @@ consistency estimate the backward flow, starting from the reversed flow; the flo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -24,6 +26,7 @@ from apps.common.reused_memory import keep_freed_memory
 from apps.common.suggestions import suggests
 from apps.motion.matches import Matches, check_matches
 from apps.optical_flow import LINKERS
+from apps.optical_flow.channels import resized
 from apps.optical_flow.frame import Frame, for_both, while_preparing
 from gridcut.device import DeviceName, run_threads, thread_count
 from gridcut.device.result import GridResult
@@ -62,6 +65,28 @@ class Flow(GridResult):
         from apps.optical_flow.flow_figures import flow_figure
 
         return flow_figure(self.flow, self.valid)
+
+
+class Proposals(NamedTuple):
+    """Two flows of which the better one is chosen at each pixel, and how that is refined.
+
+    matches    those of the result
+    levels     of the two frames, finest first
+    flow       at the size of the level `fused`
+    filled     the other flow, of any size; None: there is none
+    fused, refined, checked   numbers of levels: where the flows are fused, the first one of refinement, and where
+               hidden pixels are filled and the backward flow is estimated
+    how        further arguments of `apps.optical_flow.refine.refine`
+    """
+
+    matches: Matches
+    levels: list
+    flow: np.ndarray
+    filled: np.ndarray | None
+    fused: int
+    refined: int
+    checked: int
+    how: tuple = ()
 
 
 @suggests
@@ -115,7 +140,7 @@ def flow_of_frames(
     first: Frame,
     second: Frame,
     *,
-    matches: Matches | None,
+    matches: Matches | None = None,
     linker: str,
     fast: bool,
     device: DeviceName,
@@ -125,45 +150,59 @@ def flow_of_frames(
     from apps.motion.candidates import PADDED_SIDE
     from apps.optical_flow.fusion import fuse
     from apps.optical_flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
-    from apps.optical_flow.refine import paired, refine
-    from apps.optical_flow.resizing import resized
+    from apps.optical_flow.refine import refine
 
     check_sizes(first.shape, second.shape)
     if matches is not None:
         check_matches(matches, first.shape)
     check_linker(linker, fast, method)
-    given = {"linker": linker, "method": method, "device": device}
     if min(first.shape) < PADDED_SIDE:
-        return _padded_flow(first.rgb, second.rgb, matches=matches, fast=fast, **given)
+        how = {"linker": linker, "method": method, "fast": fast, "device": device}
+        return _padded_flow(first.rgb, second.rgb, matches=matches, **how)
     keep_freed_memory()
     clock = Clock()
     if fast:
-        from apps.optical_flow.fast_flow import fast_flow
+        from apps.optical_flow.fast_flow import proposals
 
-        motion, valid, matches = fast_flow(first, second, matches, device, clock)
-        return Flow(motion, valid, matches, clock.total())
+        found = proposals(first, second, matches, device, clock)
+    else:
+        found = _proposals(first, second, matches, linker, method, device, clock)
+    level, motion = found.levels[found.fused], found.flow
+    if found.filled is not None:
+        motion = fuse(level, motion, resized(found.filled, level.shape), device)
+        clock.charge("fuse")
+    motion = refine(found.levels, motion, found.refined, found.checked, *found.how)
+    clock.charge("fine")
+    level = found.levels[found.checked]
+    is_hidden = hidden_pixels(motion, owners(level, motion))
+    motion = fill_hidden(level, motion, is_hidden)
+    clock.charge("hidden")
+    valid = is_consistent(level, motion, owners(level, motion)) & ~is_hidden
+    clock.charge("consistency")
+    if found.checked or level.shape != first.shape:
+        motion = resized(refine(found.levels, motion, found.checked - 1, 0, *found.how), first.shape)
+        valid = cv2.resize(valid.view(np.uint8), first.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
+        clock.charge("fine")
+    return Flow(motion, valid, found.matches, clock.total())
+
+
+def _proposals(first: Frame, second: Frame, matches: Matches | None, linker, method, device, clock) -> Proposals:
+    """The fill of the matches, and the flow refined from it, at half the size."""
+    from apps.optical_flow.refine import paired, refine
 
     def match():
-        return _sparse_matches(first, second, **given) if matches is None else matches
+        return _sparse_matches(first, second, linker, method, device) if matches is None else matches
 
     # Matching has long stages on one thread, in which another one prepares what propagation and refinement need.
     matches = while_preparing(match, first, second)
     clock.charge("match")
-    levels = paired(first, second)
-    middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
+    levels = paired(first.levels, second.levels)
+    coarsest = len(levels) - 1
+    middle = min(FUSION_LEVEL, coarsest)
     filled = _fill(first, second, levels[middle], matches, clock)
     motion = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
     clock.charge("coarse")
-    motion = fuse(levels[middle], motion, resized(filled, levels[middle].shape), device)
-    clock.charge("fuse")
-    motion = refine(levels, motion, max(middle - 1, 0))
-    clock.charge("fine")
-    is_hidden = hidden_pixels(motion, owners(levels[0], motion))
-    motion = fill_hidden(levels[0], motion, is_hidden)
-    clock.charge("hidden")
-    valid = is_consistent(levels[0], motion, owners(levels[0], motion)) & ~is_hidden
-    clock.charge("consistency")
-    return Flow(motion, valid, matches, clock.total())
+    return Proposals(matches, levels, motion, filled, middle, max(middle - 1, 0), 0)
 
 
 def _sparse_matches(first: Frame, second: Frame, linker: str, method: str, device) -> Matches:

@@ -14,6 +14,7 @@ a model of few or collinear matches falls back to their mean motion, and its ext
     flow." CVPR 2015.
 """
 
+import cv2
 import numpy as np
 
 from apps.optical_flow.channels import channel_sum
@@ -82,8 +83,6 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
 
 def step_length(lab: np.ndarray) -> np.ndarray:
     """Return the step length of each pixel, float32 (H, W), of a frame in Lab."""
-    import cv2
-
     smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
     square = np.zeros(lab.shape[:2], np.float32)
     for direction in ((1, 0), (0, 1)):

@@ -12,34 +12,43 @@ image edges, refined from coarse to fine, and fused with the unrefined motion by
 windows, the sparse matches are those of many small complete bipartite graphs, one per window of the frames.  With
 --fast, a grid of seeds is matched at a quarter of the size and fused with OpenCV's dense inverse search.
 
-Each pair writes to the --out folder, under the first frame's name: NAME.flo (or the format of --format),
-NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame warped onto the first),
-NAME-matches.csv, and with --truth NAME-error.png.  All pairs of a sequence have one scale.
+Each pair writes two files to the --out folder, under the first frame's name, and those of other kinds with --write:
+
+  flow      NAME.flo, or the format of --format
+  colour    NAME-colour.png: the Middlebury colour wheel, on one scale for all pairs of a sequence
+  error     NAME-error.png: the distance to --truth; by default with --truth
+  arrows    NAME-arrows.png: the motion on the frame
+  warped    NAME-warped.png: the second frame warped onto the first
+  matches   NAME-matches.csv: the sparse matches
 """
 
 import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
 
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import check_method, check_threads
-from apps.common.images import InputError, by_number, check_same_size, read_image, to_rgb, write_bytes, write_image
+from apps.common.images import InputError, by_number, check_same_size, read_image, to_bytes, write_bytes, write_image
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.many.program import Program, Work, report_of
 from apps.optical_flow import LINKERS
-from apps.optical_flow.frame import SharedFrames, SharedPair
+from apps.optical_flow.frame import Frame
 
 INPUTS = ("frames", "truth", "matches")
 PAIRS_AT_ONCE = 2  # of a sequence
 FORMATS = ("flo", "kitti", "npz")
+SUFFIXES = {"flo": ".flo", "kitti": "-flow.png", "npz": ".npz", "matches": "-matches.csv"}
+KINDS = ("flow", "colour", "error", "arrows", "warped", "matches")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two frames as paths or arrays, their ground truth and matches, and the name of the results.
 
-    `shared` are the same two frames, with what other pairs of the sequence computed from them.
+    `first_frame` and `second_frame` are the same frames, with what other pairs of the sequence computed from them.
     """
 
     name: str
@@ -48,13 +57,19 @@ class Pair:
     second: object
     truth: Path | None
     matches: Path | None
-    shared: SharedPair
+    first_frame: Frame
+    second_frame: Frame
 
 
 def _add_options(options) -> None:
     options.add_argument("frames", nargs="+", help="two frames, or one folder, video or stack of frames")
     options.add_argument(
         "--truth", metavar="FILE", help="ground-truth flow (.flo, KITTI .png, ...), or a folder of them"
+    )
+    options.add_argument(
+        "--write",
+        metavar="KIND,...",
+        help=f"files to write: some of {','.join(KINDS)}, or all (default: flow,colour, and with --truth error)",
     )
     options.add_argument("--format", choices=FORMATS, default="flo", help="format of the flow file (default: flo)")
     options.add_argument(
@@ -84,9 +99,13 @@ def _plan(chosen) -> Work:
     if chosen.max_motion is not None and not chosen.max_motion > 0:
         raise InputError(f"--max-motion must be above 0 pixels, got {chosen.max_motion}")
     if chosen.fast or chosen.method != "auto":
-        _check_linker(chosen)
-    if chosen.video is not None:
-        _check_video(chosen)
+        from apps.optical_flow.dense_flow import check_linker
+        from assign.methods import METHODS
+
+        check_linker(chosen.linker, chosen.fast, chosen.method, "--")
+        found = {name: [on for on in ("cpu", "cuda") if of.find("dense", on)] for name, of in METHODS.items()}
+        check_method(chosen.method, found, chosen.device)
+    _check_kinds(chosen)
     items, many, total = _pairs(chosen)
     finish = partial(_finish, chosen)
     # Several pairs at once: one is read or written, or runs on one thread, while another one uses the other threads.
@@ -94,49 +113,64 @@ def _plan(chosen) -> Work:
     return Work(items, many, _flow_one, _line, _summary, total, threads_per_item=threads, finish=finish)
 
 
-def _check_linker(chosen) -> None:
-    """Raise InputError for --fast and --method with a linker that has not these, and for an unknown method."""
-    from apps.optical_flow.dense_flow import check_linker
-    from assign.methods import METHODS
-
-    check_linker(chosen.linker, chosen.fast, chosen.method, "--")
-    found = {name: [on for on in ("cpu", "cuda") if of.find("dense", on)] for name, of in METHODS.items()}
-    check_method(chosen.method, found, chosen.device)
-
-
-def _check_video(chosen) -> None:
-    """Raise InputError for --video of two frames, of another suffix, or among the frames."""
+def _check_kinds(chosen) -> None:
+    """Raise InputError for --write of unknown kinds or without what they need, and for an unsuitable --video."""
+    kinds, is_sequence = _kinds(chosen), len(chosen.frames) == 1
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise InputError(f"--write: unknown kind {unknown[0]!r}; pass some of {','.join(KINDS)}, or all")
+    if "error" in kinds and chosen.truth is None:
+        raise InputError("--write error needs a ground truth; pass --truth, or omit error")
+    if "colour" in kinds and "flow" not in kinds and is_sequence and chosen.max_motion is None:
+        raise InputError("--write colour has one scale, from all flows; add flow, or pass --max-motion")
+    if chosen.video is None:
+        return
     from apps.common.sequences import check_video
 
-    if len(chosen.frames) == 2:
+    if not is_sequence:
         raise InputError("--video needs a sequence, got two frames; pass a folder, video or stack, or omit --video")
+    if "colour" not in kinds:
+        raise InputError("--video shows the colours; add colour to --write")
     path = check_video(chosen.video)
     check_out_is_not_input(map(Path, chosen.frames), path.parent, "frames", "--video")
 
 
+def _kinds(chosen) -> list[str]:
+    """The kinds of files to write, in the order of KINDS; unknown ones first."""
+    known = [kind for kind in KINDS if kind != "error" or chosen.truth is not None]
+    if chosen.write is None or chosen.write == "all":
+        return known if chosen.write else known[: known.index("arrows")]
+    return sorted(set(chosen.write.split(",")), key=lambda kind: KINDS.index(kind) if kind in KINDS else -1)
+
+
 def _pairs(chosen):
     """Return the pairs in order, whether they form a sequence, and the number of a video's pairs if known."""
-    names, shared = chosen.frames, SharedFrames()
+    names = chosen.frames
     if len(names) > 2:
         raise InputError(f"frames: got {len(names)} files; pass two frames, or one folder, video or stack")
-    if len(names) == 2:
-        first, second = map(Path, names)
-        for path in (first, second):
-            if os.path.isdir(path):
-                raise InputError(f"frames: {str(path)!r} is a folder; pass two frames, or one folder alone")
-        return [_item(first.stem, f"{first} -> {second}", first, second, chosen, shared)], False, 1
     path = Path(names[0])
+    frames: WeakValueDictionary[Path, Frame] = WeakValueDictionary()  # those of the pairs at work
+
+    def frame_of(file):
+        return frames.get(file) or frames.setdefault(file, Frame(file))
+
+    def item(first, second):
+        return _item(first.stem, f"{first} -> {second}", first, second, chosen, frame_of)
+
+    if len(names) == 2:
+        for one in names:
+            if os.path.isdir(one):
+                raise InputError(f"frames: {one!r} is a folder; pass two frames, or one folder alone")
+        return [item(path, Path(names[1]))], False, 1
     if os.path.isdir(path):
         files = sorted(images_in(path, "frames", 2), key=by_number)
         check_unique_names(files, "frames")
-        items = [_item(a.stem, f"{a} -> {b}", a, b, chosen, shared) for a, b in zip(files, files[1:], strict=False)]
-        return items, True, len(items)
+        return list(map(item, files, files[1:])), True, len(files) - 1
     from apps.common.sequences import is_single_image, open_sequence
 
     if is_single_image(path):
         raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
     sequence = open_sequence(path, "frames")
-    return _of_sequence(sequence, path, chosen, shared), True, None if sequence.count is None else sequence.count - 1
+    return _of_sequence(sequence, path, chosen), True, None if sequence.count is None else sequence.count - 1
 
 
 def _name_in(sequence, number: int) -> str:
@@ -144,20 +178,19 @@ def _name_in(sequence, number: int) -> str:
     return f"{sequence.name}-{number:05d}"
 
 
-def _of_sequence(sequence, path, chosen, shared):
+def _of_sequence(sequence, path, chosen):
     last = None
-    for number, frame in enumerate(sequence):
+    for number, frame in enumerate(map(Frame, sequence)):
         if last is not None:
-            shown = f"{path}: frame {number - 1} -> {number}"
-            yield _item(_name_in(sequence, number - 1), shown, last, frame, chosen, shared)
+            yield _item(_name_in(sequence, number - 1), f"{path}: frame {number - 1} -> {number}", last, frame, chosen)
         last = frame
 
 
-def _item(name: str, shown: str, first, second, chosen, shared: SharedFrames) -> Item:
+def _item(name: str, shown: str, first, second, chosen, frame_of=lambda frame: frame) -> Item:
     def pair():
-        matches = companion_of(chosen.matches, name, "--matches")
-        truth, frames = companion_of(chosen.truth, name, "--truth"), shared.pair(first, second)
-        return Pair(name, shown, first, second, truth, matches, frames)
+        matches, truth = (companion_of(getattr(chosen, one), name, f"--{one}") for one in ("matches", "truth"))
+        frames = frame_of(first), frame_of(second)
+        return Pair(name, shown, frames[0].source, frames[1].source, truth, matches, *frames)
 
     sequence = None if isinstance(first, Path) else Path(chosen.frames[0])
     return Item(name, shown, pair, tuple(_files(name, chosen).values()), sequence)
@@ -165,15 +198,8 @@ def _item(name: str, shown: str, first, second, chosen, shared: SharedFrames) ->
 
 def _files(name: str, chosen) -> dict[str, Path]:
     """Return the output files of a pair, by kind."""
-    from apps.optical_flow.flow_files import SUFFIX_OF
-
-    folder, suffix = Path(chosen.out), SUFFIX_OF[chosen.format]
-    files = {
-        "flow": folder / f"{name}{'-flow' if suffix == '.png' else ''}{suffix}",
-        "matches": folder / f"{name}-matches.csv",
-    }
-    kinds = ("arrows", "warped", "colour", *(("error",) if chosen.truth is not None else ()))
-    return files | {kind: folder / f"{name}-{kind}.png" for kind in kinds}
+    suffixes = SUFFIXES | {"flow": SUFFIXES[chosen.format]}
+    return {kind: Path(chosen.out) / f"{name}{suffixes.get(kind, f'-{kind}.png')}" for kind in _kinds(chosen)}
 
 
 def _flow_one(pair: Pair, chosen) -> dict:
@@ -187,61 +213,69 @@ def _flow_one(pair: Pair, chosen) -> dict:
     from apps.optical_flow.flow_scores import score_flow
 
     charge("import")
-    frames = pair.shared.first.get(), pair.shared.second.get()
+    frames = pair.first_frame, pair.second_frame
     first, second = (frame.rgb for frame in frames)
-    truth = known = matches = None
+    scores = None
+    truth: Any = None
+    known: Any = None
     if pair.truth is not None:
         truth, known = read_flow(pair.truth, "--truth")
         check_same_size(truth[..., 0], first.shape[:2], "--truth", "the frames are")
-    if pair.matches is not None:
-        matches = Matches.read(pair.matches)
+    matches = None if pair.matches is None else Matches.read(pair.matches)
     charge("read")
     settings = {"linker": chosen.linker, "method": chosen.method, "fast": chosen.fast, "device": chosen.device}
     result = flow_of_frames(*frames, matches=matches, **settings)
-    scores = None if truth is None else score_flow(result.flow, truth, known)
-    charge("scores")
-
-    figures = {"warped": flow_figures.warped_image(second, result.flow)}
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
-    typical, largest = flow_figures.typical_motion(result.flow), float(length.max())
-    certain = flow_figures.at_arrows(result.valid)
-    if not _is_deferred(chosen):
-        figures |= _figures(first, result.flow, certain, chosen.max_motion or typical, chosen.max_motion or largest)
+    largest = float(length.max())
     if truth is not None:
-        figures["error"] = flow_figures.error_figure(result.flow, truth, known)
+        scores = score_flow(result.flow, truth, known)
+    charge("scores")
+    draw = {
+        "colour": lambda: flow_figures.keyed_figure(result.flow, chosen.max_motion or largest),
+        "error": lambda: flow_figures.error_figure(result.flow, truth, known),
+        "arrows": lambda: flow_figures.arrows(first, result.flow, result.valid, chosen.max_motion),
+        "warped": lambda: flow_figures.warped_image(second, result.flow),
+    }
+    files = _files(pair.name, chosen)
+    figures = {kind: draw[kind]() for kind in files if kind in draw and not (kind == "colour" and _is_deferred(chosen))}
     charge("figures")
-    planned = _files(pair.name, chosen)
-    # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
-    valid = result.valid if planned["flow"].suffix == ".npz" else None
-    data = encoded_flow(planned["flow"], result.flow, valid)
-    files = {kind: planned[kind] for kind in ("flow", "matches", *figures)}
-    write_bytes(files["flow"], data)
+    if "flow" in files:
+        # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
+        valid = result.valid if chosen.format == "npz" else None
+        write_bytes(files["flow"], encoded_flow(files["flow"], result.flow, valid))
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)
-    result.matches.write(files["matches"])
+    if "matches" in files:
+        result.matches.write(files["matches"])
     charge("write")
     report = report_of(
-        {"pair": pair.shown},
+        {"pair": pair.shown, "name": pair.name},
         first.shape[:2],
         result.seconds,
-        files,
+        {kind: path for kind, path in files.items() if kind not in draw or kind in figures},
         matches=len(result.matches),
         valid_percent=round(100 * float(result.valid.mean()), 3),
         mean_motion=round(float(length.mean()), 4),
-        typical_motion=round(typical, 4),
         max_motion=round(largest, 4),
     )
-    if _is_deferred(chosen):
-        report["certain_arrows"] = np.packbits(certain).tobytes().hex()
-    if scores is not None:
-        report["truth"] = scores.as_dict()
-    return report
+    return report if scores is None else report | {"truth": scores.as_dict()}
+
+
+def _is_deferred(chosen) -> bool:
+    """Whether colours are drawn after the last pair, because a sequence has one scale."""
+    return len(chosen.frames) == 1 and chosen.max_motion is None
 
 
 def _finish(chosen, reports) -> dict:
-    """Draw the figures of a sequence, and its video; return its average scores and the video for the JSON report."""
-    if _is_deferred(chosen):
-        _draw_all(chosen, reports)
+    """Draw the colours of a sequence, and its video; return its average scores and the video for the JSON report."""
+    if _is_deferred(chosen) and "colour" in _kinds(chosen):
+        from apps.optical_flow.flow_figures import keyed_figure
+        from apps.optical_flow.flow_files import read_flow
+
+        largest = max((report["max_motion"] for report in reports), default=0)
+        for report in reports:
+            figure = keyed_figure(read_flow(report["files"]["flow"])[0], largest)
+            report["files"]["colour"] = str(write_image(_files(report["name"], chosen)["colour"], figure))
     scores = _averages(reports)
     content: dict = {"truth": scores} if scores else {}
     if chosen.video is not None and reports:
@@ -251,38 +285,28 @@ def _finish(chosen, reports) -> dict:
 
 def _write_video(chosen, reports) -> Path:
     """Write every frame beside its flow; frames whose flow failed are left out."""
-    from apps.common.images import to_bytes
     from apps.common.scales import enlarged, side_by_side, zoom_of
-    from apps.common.sequences import write_video
+    from apps.common.sequences import DEFAULT_RATE, open_sequence, write_video
 
-    rate, frames = _frames(chosen, reports)
+    path, rate, names = Path(chosen.frames[0]), DEFAULT_RATE, [report["name"] for report in reports]
+    if os.path.isdir(path):
+        files = {file.stem: file for file in images_in(path, "frames", 2)}
+        frames = (read_image(files[name], "frames") for name in names)
+    else:
+        sequence = open_sequence(path, "frames")
+        rate = sequence.rate
+        frames = (frame for number, frame in enumerate(sequence) if _name_in(sequence, number) in names)
 
     def figures():
         shape = None
-        for report, get in frames:
-            frame = to_bytes(get())
+        for report, frame in zip(reports, frames, strict=True):
             coloured = to_bytes(read_image(report["files"]["colour"]))
-            figure = side_by_side(enlarged(frame, zoom_of(frame.shape)), coloured)
+            figure = side_by_side(enlarged(to_bytes(frame), zoom_of(frame.shape)), coloured)
             shape = shape or figure.shape
             check_same_size(figure, shape, f"--video: the figure of {report['pair']}", "that of the first is")
             yield figure
 
     return write_video(chosen.video, figures(), rate)
-
-
-def _frames(chosen, reports):
-    """The frames per second of a sequence, and for each report in order a function that returns its first frame."""
-    from apps.common.sequences import DEFAULT_RATE, open_sequence
-
-    path, rate, of = Path(chosen.frames[0]), DEFAULT_RATE, {_name_of(report): report for report in reports}
-    if len(chosen.frames) == 2 or os.path.isdir(path):
-        files = sorted(images_in(path, "frames", 2), key=by_number) if len(chosen.frames) == 1 else [path]
-        frames = ((file.stem, partial(read_image, file, "frames")) for file in files)
-    else:
-        sequence = open_sequence(path, "frames")
-        rate = sequence.rate
-        frames = ((_name_in(sequence, number), partial(to_rgb, frame)) for number, frame in enumerate(sequence))
-    return rate, ((of[name], get) for name, get in frames if name in of)
 
 
 def _averages(reports) -> dict:
@@ -296,45 +320,12 @@ def _averages(reports) -> dict:
     return {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
 
 
-def _is_deferred(chosen) -> bool:
-    """Whether colours and arrows are drawn after the last pair, because a sequence has one scale."""
-    return chosen.many and chosen.max_motion is None
-
-
-def _draw_all(chosen, reports) -> None:
-    """Draw the flows of a sequence on one scale, that of the largest motion in any of them."""
-    import numpy as np
-
-    from apps.optical_flow.flow_figures import at_arrows
-    from apps.optical_flow.flow_files import read_flow
-
-    typical, largest = (max((report[key] for report in reports), default=0) for key in ("typical_motion", "max_motion"))
-    for report, get in _frames(chosen, reports)[1]:
-        field, _ = read_flow(report["files"]["flow"])
-        places = at_arrows(field).shape[:2]
-        bits = np.frombuffer(bytes.fromhex(report.pop("certain_arrows")), np.uint8)
-        certain = np.unpackbits(bits, count=places[0] * places[1]).reshape(places) > 0
-        for kind, figure in _figures(get(), field, certain, typical, largest).items():
-            report["files"][kind] = str(write_image(_files(_name_of(report), chosen)[kind], figure))
-
-
-def _figures(frame, field, certain, typical: float, largest: float) -> dict:
-    """The arrows and the colours of a flow, by kind."""
-    from apps.optical_flow.flow_figures import arrows, keyed_figure
-
-    return {"arrows": arrows(frame, field, certain, typical, largest), "colour": keyed_figure(field, largest)}
-
-
-def _name_of(report) -> str:
-    """Return the name of a pair's results."""
-    return Path(report["files"]["matches"]).name.removesuffix("-matches.csv")
-
-
 def _line(report) -> str:
     text = (
         f"{report['pair']}: {report['width']}x{report['height']}, {report['matches']} matches, motion "
         f"{report['mean_motion']:.2f} px on average, {report['max_motion']:.1f} px at most, "
-        f"{report['valid_percent']:.1f} % valid, {shown_seconds(report['seconds'])} -> {report['files']['flow']}"
+        f"{report['valid_percent']:.1f} % valid, {shown_seconds(report['seconds'])} -> "
+        f"{next(iter(report['files'].values()), '')}"
     )
     if "truth" in report:
         text += f"; EPE {report['truth']['epe']:.3f} px, Fl {report['truth']['fl']:.2f} %"

@@ -6,6 +6,7 @@ Vectors above the maximum are dimmed, and unknown pixels are black.
 [1] Baker et al. "A database and evaluation methodology for optical flow." IJCV 92(1), 2011.
 """
 
+import cv2
 import numpy as np
 
 from apps.common.figures import line_width, mixed
@@ -82,48 +83,26 @@ def keyed_figure(flow: np.ndarray, max_motion: float) -> np.ndarray:
     return in_corner(figure, stacked(key_figure(side), words), right=True)
 
 
-def spacing_of(shape: tuple[int, ...]) -> int:
-    """Pixels from one arrow to the next in a frame of this shape (H, W)."""
-    return max(1, round(max(shape[:2]) / MAX_ARROWS))
-
-
-def at_arrows(values: np.ndarray) -> np.ndarray:
-    """The values (H, W, ...) of a frame at the starts of `arrows`."""
-    first = spacing_of(values.shape) // 2
-    return values[first :: spacing_of(values.shape), first :: spacing_of(values.shape)]
-
-
-def typical_motion(flow: np.ndarray) -> float:
-    """The 95th percentile of the lengths of a flow (H, W, 2) at the starts of `arrows`."""
-    length = np.linalg.norm(at_arrows(flow), axis=2)
-    return float(np.percentile(length, 95)) if length.size else 0.0
-
-
 def arrows(
-    rgb: np.ndarray,
-    flow: np.ndarray,
-    valid: np.ndarray | None = None,
-    typical: float | None = None,
-    max_motion: float | None = None,
+    rgb: np.ndarray, flow: np.ndarray, valid: np.ndarray | None = None, max_motion: float | None = None
 ) -> np.ndarray:
     """Draw the flow as arrows over the frame, RGB in [0, 1], which is enlarged if it is small; uint8 RGB.
 
-    valid        bool, as of `at_arrows`: other arrows are grey; those have the colours of the wheel
-    typical      motion in pixels; if it is short, arrows are drawn several times as long, as a note says
-    max_motion   of `flow_figure`
+    valid        bool (H, W): other arrows are grey; those have the colours of the wheel
+    max_motion   of `flow_figure`, by default that of the longest arrow
 
-    By default, `typical` and `max_motion` are those of these arrows.  Figures with the same numbers have one scale.
+    If the motion is short, arrows are drawn several times as long, as a note in the figure states.
     """
-    import cv2
-
-    typical = typical_motion(flow) if typical is None else typical
-    spacing, zoom = spacing_of(flow.shape), zoom_of(flow.shape)
+    spacing, zoom = max(1, round(max(flow.shape) / MAX_ARROWS)), zoom_of(flow.shape)
+    starts = slice(spacing // 2, None, spacing)
+    motion = flow[starts, starts]
+    length = np.linalg.norm(motion, axis=2)
+    typical = float(np.percentile(length, 95)) if length.size else 0.0
     factor = int(np.clip(spacing / typical, 1, MAX_FACTOR)) if typical > 0 else 1
     figure = enlarged(mixed(to_bytes(rgb), 0.5, 0.45), zoom)
-    motion = at_arrows(flow)
     colours = flow_figure(motion, max_motion=max_motion)
     if valid is not None:
-        colours[~valid] = UNSURE
+        colours[~valid[starts, starts]] = UNSURE
     thin = line_width(figure.shape)
     for row, column in np.ndindex(motion.shape[:2]):
         start = zoom * (spacing // 2 + spacing * np.array((column, row)) + 0.5) - 0.5
@@ -154,8 +133,6 @@ def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None =
 
     The scale ends at the 99th percentile of the error, and at 1 pixel or above.
     """
-    import cv2
-
     error = np.linalg.norm(flow.astype(np.float64) - truth, axis=2)
     known = np.isfinite(error) if valid is None else valid & np.isfinite(error)
     max_error = max(1.0, float(np.percentile(error[known], 99))) if known.any() else 1.0

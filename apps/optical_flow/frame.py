@@ -1,13 +1,14 @@
 """A frame and what is computed from it alone, which the pair before it and the pair after it share."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from apps.common.images import read_image, to_bytes, to_rgb
+from apps.common.images import read_image, to_bytes
 
 if TYPE_CHECKING:
     from apps.motion.points import Points
@@ -17,98 +18,134 @@ SEED_PIXELS = 100_000  # of the frame in which SIFT points are found: dense flow
 RATIO = 0.9  # size ratio of successive levels of the pyramid
 MIN_SIDE = 25  # pixels, of its coarsest level
 PRESMOOTHING_SIGMA = 0.6  # pixels: smoothing of the frame before it is reduced
+# The quick flow.
+SEED_SCALE = 0.25  # size at which seeds are followed
+MIN_SCALE, MAX_SCALE = 0.25, 0.7  # sizes of its coarsest and of its finest level
+QUICK_LEVELS = 7
+MIN_QUICK_SIDE = 24  # pixels, of its coarsest level
+# Its levels, counted from the coarsest: those with the weighted median, and the one where hidden pixels are found.
+WEIGHTED_LEVELS = (0, 2)
+CHECKED_LEVEL = 4
 
 
 class FrameLevel(NamedTuple):
-    """One frame at one size: grey (0..255), (H, W), and Lab, (H, W, 3), float32."""
+    """One frame at one size: grey (0..255), (H, W), and Lab, (H, W, 3), float32; Lab is None where it is not used."""
 
     grey: np.ndarray
-    lab: np.ndarray
+    lab: np.ndarray | None
+
+
+class kept:  # noqa: N801
+    """A property computed on first use and kept; threads that share the object wait for the one that computes it."""
+
+    def __init__(self, compute: Callable[[Any], Any]):
+        self.compute, self.__doc__ = compute, compute.__doc__
+
+    def __set_name__(self, owner, name: str):
+        self.name = name
+
+    def __get__(self, frame, owner=None) -> Any:
+        with frame.locks[self.name]:  # each its own, so that threads compute different results concurrently
+            if self.name not in vars(frame):
+                vars(frame)[self.name] = self.compute(frame)  # which is found before this property from now on
+        return vars(frame)[self.name]
 
 
 class Frame:
-    """A frame, float32 RGB (H, W, 3) in [0, 1]; everything else is computed on first use and kept.
+    """A frame, from float32 RGB (H, W, 3) in [0, 1] or from the path of an image, which is read on first use.
 
-    Threads may share a frame: a thread that needs what another one computes waits for it.
+    Another process receives the source alone, and reads and computes everything itself.
     """
 
-    def __init__(self, rgb: np.ndarray):
-        self.rgb = rgb
-        self._kept: dict[Any, _Kept] = {}
+    def __init__(self, source: Path | np.ndarray):
+        self.source = source
+        self.locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    def __reduce__(self):
+        return Frame, (self.source.absolute() if isinstance(self.source, Path) else self.source,)
+
+    def __repr__(self) -> str:
+        return "Frame()"  # digests of a pair are made of its sources and of this text
+
+    @kept
+    def rgb(self) -> np.ndarray:
+        """The frame, float32 RGB; InputError if it cannot be read."""
+        return read_image(self.source, "frames") if isinstance(self.source, Path) else self.source
 
     @property
     def shape(self) -> tuple[int, int]:
         """(height, width)."""
         return self.rgb.shape[:2]
 
-    @property
+    @kept
     def bytes(self) -> np.ndarray:
         """The frame as uint8 RGB."""
-        return self._once("bytes", lambda: to_bytes(self.rgb))
+        return to_bytes(self.rgb)
 
-    @property
+    @kept
     def grey(self) -> np.ndarray:
         """The frame in grey, 0 to 255, float32 (H, W)."""
         import cv2
 
-        return self._once("grey", lambda: cv2.cvtColor(self.rgb, cv2.COLOR_RGB2GRAY) * 255)
+        return cv2.cvtColor(self.rgb, cv2.COLOR_RGB2GRAY) * 255
 
-    @property
-    def grey_bytes(self) -> np.ndarray:
-        """The frame in grey, uint8 (H, W)."""
-        return self._once("grey bytes", lambda: np.uint8(self.grey + 0.5))
-
-    @property
+    @kept
     def seed_points(self) -> "Points":
         """The SIFT points of `apps.motion.sparse`, of the frame at up to SEED_PIXELS pixels."""
         from apps.motion.points import grey_frame
         from apps.motion.sparse import seed_points_of
 
-        return self._once("seed points", lambda: seed_points_of(grey_frame(self.bytes), SEED_PIXELS))
+        return seed_points_of(grey_frame(self.bytes), SEED_PIXELS)
 
-    @property
+    @kept
     def levels(self) -> list[FrameLevel]:
         """The pyramid of `apps.optical_flow.refine`, finest first."""
-        return self._once("levels", lambda: _pyramid(self))
+        import cv2
 
-    @property
+        lab = cv2.cvtColor(self.rgb, cv2.COLOR_RGB2LAB)
+        levels = [FrameLevel(cv2.GaussianBlur(self.grey, (0, 0), PRESMOOTHING_SIGMA), lab)]
+        while True:
+            height, width = (round(side * RATIO) for side in levels[-1].grey.shape)
+            if min(height, width) <= MIN_SIDE:
+                return levels
+            levels.append(FrameLevel(*(cv2.resize(x, (width, height)) for x in levels[-1])))
+
+    @kept
+    def quick_levels(self) -> list[FrameLevel]:
+        """The levels of the quick flow, finest first, each reduced from the frame by averages over pixels."""
+        import cv2
+
+        def reduced(pixels, size):
+            return cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA)
+
+        sizes = quick_sizes(self.shape)
+        coloured = *WEIGHTED_LEVELS, min(CHECKED_LEVEL, len(sizes) - 1)
+        levels = []
+        for number, size in enumerate(sizes):
+            lab = cv2.cvtColor(reduced(self.rgb, size), cv2.COLOR_RGB2LAB) if number in coloured else None
+            levels.append(FrameLevel(reduced(self.grey, size), lab))
+        return levels[::-1]
+
+    @kept
     def descriptors(self) -> list[np.ndarray]:
         """The descriptors of `apps.optical_flow.propagate` on the finest level of the pyramid."""
         from apps.optical_flow.propagate import described
 
-        return self._once("descriptors", lambda: described(self.levels[0].grey))
+        return described(self.levels[0].grey)
 
-    def coarse_descriptors(self, scale: float) -> list[np.ndarray]:
-        """The descriptors of `apps.optical_flow.propagate` of the frame at a share of its size."""
+    @kept
+    def quick_descriptors(self) -> list[np.ndarray]:
+        """The descriptors of `apps.optical_flow.propagate` at SEED_SCALE."""
         from apps.optical_flow.propagate import described
 
-        return self._once(("descriptors", scale), lambda: described(self.grey, scale))
-
-    def grey_at(self, size: tuple[int, int]) -> np.ndarray:
-        """The frame in grey reduced to a size (height, width) by averages over pixels, float32."""
-        return self._once(("grey", size), lambda: _reduced(self.grey, size))
-
-    def lab_at(self, size: tuple[int, int]) -> np.ndarray:
-        """The frame in Lab reduced to a size (height, width), float32 (H, W, 3)."""
-        import cv2
-
-        return self._once(("lab", size), lambda: cv2.cvtColor(_reduced(self.rgb, size), cv2.COLOR_RGB2LAB))
-
-    def _once(self, key, compute: Callable[[], Any]) -> Any:
-        kept = self._kept.setdefault(key, _Kept())
-        with kept.lock:
-            if not kept.is_computed:
-                kept.value, kept.is_computed = compute(), True
-            return kept.value
+        return described(self.grey, SEED_SCALE)
 
 
-class _Kept:
-    """One result of a frame, with a lock of its own: threads compute different results of a frame concurrently."""
-
-    __slots__ = ("is_computed", "lock", "value")
-
-    def __init__(self):
-        self.lock, self.is_computed, self.value = threading.Lock(), False, None
+def quick_sizes(shape: tuple[int, int]) -> list[tuple[int, int]]:
+    """The sizes (height, width) of the levels of the quick flow of a frame, coarsest first."""
+    coarsest = min(max(MIN_SCALE, MIN_QUICK_SIDE / min(shape)), MAX_SCALE)
+    scales = coarsest * (MAX_SCALE / coarsest) ** (np.arange(QUICK_LEVELS) / (QUICK_LEVELS - 1))
+    return list(dict.fromkeys((round(shape[0] * scale), round(shape[1] * scale)) for scale in scales))
 
 
 def for_both(compute: Callable[[Frame], Any], first: Frame, second: Frame) -> list:
@@ -127,70 +164,3 @@ def while_preparing(work: Callable[[], Any], first: Frame, second: Frame) -> Any
         return work()
     # The last worker of run_threads is the calling thread, whose limit of threads `work` observes.
     return run_threads(lambda worker: work() if worker else (first.descriptors, second.descriptors), 2)[1]
-
-
-class SharedFrame:
-    """A frame that is read when the first of its two pairs needs it, and kept for the other one.
-
-    Another process receives the source alone, a path or an array, and reads and computes everything itself.
-    """
-
-    def __init__(self, source: Path | np.ndarray):
-        self._source = source
-        self._frame: Frame | None = None
-        self._lock = threading.Lock()
-
-    def get(self) -> Frame:
-        """Return the frame; InputError if it cannot be read."""
-        with self._lock:
-            if self._frame is None:
-                is_path = isinstance(self._source, Path)
-                self._frame = Frame(read_image(self._source, "frames") if is_path else to_rgb(self._source, "frames"))
-            return self._frame
-
-    def __reduce__(self):
-        return SharedFrame, (self._source,)
-
-
-class SharedPair:
-    """The two frames of a pair of a sequence."""
-
-    def __init__(self, first: SharedFrame, second: SharedFrame):
-        self.first, self.second = first, second
-
-    def __repr__(self) -> str:
-        return "SharedPair()"  # digests of a pair are made of its sources and of this text
-
-
-class SharedFrames:
-    """Makes the pairs of a sequence, in order; the second frame of a pair is the first of the next one.
-
-    Only the newest frame is kept here: the others live as long as their pairs.
-    """
-
-    def __init__(self):
-        self._source, self._frame = None, None
-
-    def pair(self, first: Path | np.ndarray, second: Path | np.ndarray) -> SharedPair:
-        """Return the pair of two sources, which are compared by identity."""
-        one = self._frame if self._frame is not None and self._source is first else SharedFrame(first)
-        self._source, self._frame = second, SharedFrame(second)
-        return SharedPair(one, self._frame)
-
-
-def _pyramid(frame: Frame) -> list[FrameLevel]:
-    import cv2
-
-    lab = cv2.cvtColor(frame.rgb, cv2.COLOR_RGB2LAB)
-    levels = [FrameLevel(cv2.GaussianBlur(frame.grey, (0, 0), PRESMOOTHING_SIGMA), lab)]
-    while True:
-        height, width = (round(side * RATIO) for side in levels[-1].grey.shape)
-        if min(height, width) <= MIN_SIDE:
-            return levels
-        levels.append(FrameLevel(*(cv2.resize(x, (width, height)) for x in levels[-1])))
-
-
-def _reduced(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    import cv2
-
-    return cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA)

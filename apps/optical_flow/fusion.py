@@ -11,6 +11,7 @@ its energy is never above that of either flow.
 [1] Lempitsky, Roth, Rother. "FusionFlow: discrete-continuous optimization for optical flow estimation." CVPR 2008.
 """
 
+import cv2
 import numpy as np
 
 import gridcut
@@ -54,8 +55,6 @@ def fusion_minimum(level: Level, flows, costs, device="auto") -> gridcut.BinaryM
 
 def features_of(lab: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the compared features: smoothed colours (H, W, 3) and the gradient of the lightness (H, W, 2), float32."""
-    import cv2
-
     smooth = cv2.GaussianBlur(lab, (0, 0), 0.6)
     light = np.ascontiguousarray(smooth[..., 0])
     slopes = [cv2.Scharr(light, -1, *direction, scale=1 / 16) for direction in ((1, 0), (0, 1))]
@@ -64,8 +63,6 @@ def features_of(lab: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def misfit(first: tuple, second: tuple, flow: np.ndarray) -> np.ndarray:
     """Return D of each pixel, float32 (H, W), from the features of both frames."""
-    import cv2
-
     target = targets(flow)
     difference = np.zeros(flow.shape[:2], np.float32)
     for here, there in zip(first, second, strict=True):

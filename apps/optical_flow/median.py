@@ -11,6 +11,7 @@ the surface they belong to [1].
 [1] Sun, Roth, Black. "Secrets of optical flow estimation and their principles." CVPR 2010.
 """
 
+import cv2
 import numpy as np
 
 from apps.optical_flow.channels import squared_distance
@@ -35,8 +36,6 @@ SPAN = 2 * RADIUS + 2
 
 def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -> np.ndarray:
     """Filter a flow, float32 (H, W, 2), near its edges; `lab` (H, W, 3) is the frame, confidence (H, W) is 0 to 1."""
-    import cv2
-
     mask = near_edges(flow)
     flow_planes = [np.ascontiguousarray(flow[..., i]) for i in range(2)]
     window = np.ones((2 * RADIUS + 1, 2 * RADIUS + 1), np.uint8)
@@ -60,8 +59,6 @@ def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -
 
 def _padded(plane: np.ndarray) -> np.ndarray:
     """Surround a plane by zeros, so that every window is inside; a confidence of 0 gives them no weight."""
-    import cv2
-
     return cv2.copyMakeBorder(plane, RADIUS, RADIUS, RADIUS, RADIUS + 1, cv2.BORDER_CONSTANT, value=0)
 
 
@@ -70,8 +67,6 @@ def near_edges(flow: np.ndarray) -> np.ndarray:
 
     Returns bool (H, W).  An affine motion equals its local mean, so rotation and scaling have no edges.
     """
-    import cv2
-
     off = np.abs(flow - cv2.blur(flow, (MEAN_SIDE, MEAN_SIDE)))
     window = np.ones((2 * EDGE_RADIUS + 1, 2 * EDGE_RADIUS + 1), np.uint8)
     return cv2.dilate((off[..., 0] + off[..., 1] > EDGE_THRESHOLD).astype(np.uint8), window) > 0
@@ -82,8 +77,6 @@ def confidence_of(flow: np.ndarray, lab: np.ndarray, warped: np.ndarray, inside:
 
     `warped` is the second frame warped by the flow; `inside` marks targets inside the frame.
     """
-    import cv2
-
     divergence = cv2.Sobel(flow[..., 0], -1, 1, 0, ksize=3, scale=1 / 8)
     divergence += cv2.Sobel(flow[..., 1], -1, 0, 1, ksize=3, scale=1 / 8)
     residual = squared_distance(warped, lab)

@@ -6,6 +6,7 @@ second frame does not determine the motion of a hidden pixel; it takes the motio
 geodesic distance of `apps.optical_flow.fill`, which is on the same side of the image edge.
 """
 
+import cv2
 import numpy as np
 
 from apps.optical_flow.channels import squared_distance, vectors_at
@@ -22,8 +23,6 @@ CONSISTENT_SHARE = 0.05
 
 def owners(level: Level, flow: np.ndarray) -> np.ndarray:
     """Return the owner (row * width + column) of each pixel of the second frame, -1 if none; int32 (H, W)."""
-    import cv2
-
     seen, _ = warp(level.lab[1], flow)
     misfit = cv2.GaussianBlur(np.sqrt(squared_distance(seen, level.lab[0])), (0, 0), MISFIT_SIGMA)
     owner = np.full(flow.shape[:2], -1, np.int32)
@@ -33,8 +32,6 @@ def owners(level: Level, flow: np.ndarray) -> np.ndarray:
 
 def hidden_pixels(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Mark pixels that are hidden in the second frame; bool (H, W).  A median filter removes isolated pixels."""
-    import cv2
-
     mask = np.zeros(owner.shape, np.uint8)
     hidden_kernel(flow, owner, np.float32(OCCLUDER_DIFFERENCE), mask)
     return cv2.medianBlur(mask, 5) > 0
@@ -42,8 +39,6 @@ def hidden_pixels(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
 
 def fill_hidden(level: Level, flow: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return the flow with hidden pixels, and a margin around them, filled from the nearest visible pixel."""
-    import cv2
-
     window = np.ones((2 * HIDDEN_MARGIN + 1, 2 * HIDDEN_MARGIN + 1), np.uint8)
     excluded = cv2.dilate(mask.astype(np.uint8), window) > 0
     if excluded.all() or not excluded.any():
@@ -62,8 +57,6 @@ def is_consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarr
 
     The backward flow is estimated by DIS, initialised with the reversed flow.
     """
-    import cv2
-
     first, second = (np.uint8(np.clip(grey, 0, 255) + 0.5) for grey in level.grey)
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
     back, inside = warp(search.calc(second, first, reversed_flow(flow, owner)), flow)
@@ -73,8 +66,6 @@ def is_consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarr
 
 def reversed_flow(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Return a backward flow: the negated motion of each pixel's owner, smoothly extended to pixels without owner."""
-    import cv2
-
     unknown = owner < 0
     back = -vectors_at(flow, owner)
     back[unknown] = 0

@@ -13,8 +13,10 @@ not rotated; their distance is the sum of absolute differences.
 
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 
+from apps.optical_flow.channels import resized
 from gridcut.device import inner_kernel, kernel, run_threads, thread_count
 
 MAX_SCALE = 0.5  # size of the finest level, as a share of the frame
@@ -88,8 +90,6 @@ def follow_both(first: list, second: list, forward=None, backward=None) -> Seeds
 
 def described(grey: np.ndarray, max_scale: float = MAX_SCALE) -> list[np.ndarray]:
     """Return the descriptors of a grey frame on each level, the finest, at most `max_scale` of the frame, first."""
-    import cv2
-
     levels: list[np.ndarray] = []
     scale = min(max_scale, (MAX_PIXELS / grey.size) ** 0.5)
     while not levels or min(grey.shape) * scale >= MIN_SIDE:
@@ -101,8 +101,6 @@ def described(grey: np.ndarray, max_scale: float = MAX_SCALE) -> list[np.ndarray
 
 def _described(grey: np.ndarray) -> np.ndarray:
     """Return the descriptor of every pixel, uint8 (H, W, CELLS_PER_SIDE * CELLS_PER_SIDE * DIRECTIONS)."""
-    import cv2
-
     dx, dy = (cv2.Scharr(grey, -1, *direction, scale=1 / 32) for direction in ((1, 0), (0, 1)))
     planes = []
     for angle in 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS:
@@ -116,8 +114,6 @@ def _described(grey: np.ndarray) -> np.ndarray:
 
 def _follow(pairs, guess, seed):
     """Return columns and rows of the seeds on the finest level, and their motion, (rows, columns, 2) float32."""
-    from apps.optical_flow.resizing import resized
-
     height, width, _ = pairs[0][0].shape
     x = np.arange(SEED_SPACING // 2, width, SEED_SPACING)
     y = np.arange(SEED_SPACING // 2, height, SEED_SPACING)

@@ -8,19 +8,20 @@ determines the location of motion edges.
 [1] Brox, Bruhn, Papenberg, Weickert. "High accuracy optical flow estimation based on a theory for warping." ECCV 2004.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
-from apps.optical_flow.frame import Frame, FrameLevel
+from apps.optical_flow.channels import resized
+from apps.optical_flow.frame import FrameLevel
 from apps.optical_flow.median import confidence_of, weighted_median
-from apps.optical_flow.resizing import resized
 
 SMOOTHNESS_WEIGHT = 2.0
 BRIGHTNESS_WEIGHT = 0.3  # of grey values
 GRADIENT_WEIGHT = 5 / 3
-FIXED_POINT_ITERATIONS = 6
-SOR_ITERATIONS = 10
+ITERATIONS = 6, 10  # fixed-point iterations, and SOR iterations of each
 MEDIAN_LEVELS = 12  # finest levels, of which every second has the weighted median; the others have a 5 x 5 median
 
 
@@ -36,42 +37,44 @@ class Level:
         return self.grey[0].shape
 
 
-def paired(first: Frame, second: Frame) -> list[Level]:
-    """Return the pyramid levels of two frames of the same size, finest first."""
-    return [level_of(*frames) for frames in zip(first.levels, second.levels, strict=True)]
+def paired(first: list[FrameLevel], second: list[FrameLevel]) -> list[Level]:
+    """Return the levels of two frames of the same size, in the order of the levels of each."""
+    return [Level(*zip(*frames, strict=True)) for frames in zip(first, second, strict=True)]
 
 
-def level_of(first: FrameLevel, second: FrameLevel) -> Level:
-    """Return the level of two frames at one size."""
-    return Level((first.grey, second.grey), (first.lab, second.lab))
+def is_weighted(number: int) -> bool:
+    """Whether a level, counted from the finest, has the weighted median: on every second one nearly as accurate."""
+    return number < MEDIAN_LEVELS and number % 2 == 0
 
 
-def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: int = 0) -> np.ndarray:
-    """Refine `flow`, of any size (None: no motion), on levels[coarsest], ..., levels[finest]; float32."""
+def refine(
+    levels: list[Level],
+    flow: np.ndarray | None,
+    coarsest: int,
+    finest: int = 0,
+    weighted: Callable[[int], bool] = is_weighted,
+    iterations: tuple[int, int] = ITERATIONS,
+) -> np.ndarray:
+    """Refine `flow`, of any size (None: no motion), on levels[coarsest], ..., levels[finest]; float32.
+
+    `weighted` chooses the levels with the weighted median by their numbers; `iterations` are those of `variational`.
+    """
     for number in range(coarsest, finest - 1, -1):
         level = levels[number]
         flow = np.zeros((*level.shape, 2), np.float32) if flow is None else resized(flow, level.shape)
-        flow = variational(level, flow)
-        weighted = number < MEDIAN_LEVELS and number % 2 == 0  # on every second level: nearly as accurate, and faster
-        flow = filtered(level, flow) if weighted else unweighted_median(flow)
+        flow = variational(level, flow, iterations)
+        flow = filtered(level, flow) if weighted(number) else unweighted_median(flow)
     return flow
 
 
-def variational(
-    level: Level,
-    flow: np.ndarray,
-    fixed_point_iterations: int = FIXED_POINT_ITERATIONS,
-    sor_iterations: int = SOR_ITERATIONS,
-) -> np.ndarray:
-    """Return `flow` after one variational refinement."""
-    import cv2
-
+def variational(level: Level, flow: np.ndarray, iterations: tuple[int, int] = ITERATIONS) -> np.ndarray:
+    """Return `flow` after one variational refinement of so many fixed-point iterations, and SOR iterations of each."""
     step = cv2.VariationalRefinement.create()
     step.setAlpha(SMOOTHNESS_WEIGHT)
     step.setDelta(BRIGHTNESS_WEIGHT)
     step.setGamma(GRADIENT_WEIGHT)
-    step.setFixedPointIterations(fixed_point_iterations)
-    step.setSorIterations(sor_iterations)
+    step.setFixedPointIterations(iterations[0])
+    step.setSorIterations(iterations[1])
     return step.calc(*level.grey, flow.copy())
 
 
@@ -82,15 +85,11 @@ def filtered(level: Level, flow: np.ndarray) -> np.ndarray:
 
 
 def unweighted_median(flow: np.ndarray) -> np.ndarray:
-    import cv2
-
     return cv2.merge([cv2.medianBlur(component, 5) for component in cv2.split(flow)])
 
 
 def warp(frame: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Warp a frame by the flow, out(p) = frame(p + flow(p)); also return a mask of p + flow(p) inside the frame."""
-    import cv2
-
     target = targets(flow)
     warped = cv2.remap(frame, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return warped, is_inside(target, frame.shape)
@@ -107,6 +106,4 @@ def targets(flow: np.ndarray) -> np.ndarray:
 
 def is_inside(target: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Mark the points (H, W, 2) inside a frame of shape (height, width, ...); bool (H, W)."""
-    import cv2
-
     return cv2.inRange(target, (0, 0), (shape[1] - 1, shape[0] - 1)) > 0

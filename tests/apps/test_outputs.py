@@ -57,7 +57,11 @@ OVER_INPUTS = {
     "true segments": ({"a-means.png": "b.png"}, "superpixels a.png --truth a-means.png --out .", "a-means.png"),
     "true disparities": ({"a-error.png": "b.png"}, "stereo a.png b.png --truth a-error.png --out .", "a-error.png"),
     "true flow": ({"a.flo": "d.csv"}, "flow a.png b.png --truth a.flo --out .", "--out: 'a.flo'"),
-    "matches": ({"a-matches.csv": "d.csv"}, "flow a.png b.png --matches a-matches.csv --out .", "a-matches.csv"),
+    "matches": (
+        {"a-matches.csv": "d.csv"},
+        "flow a.png b.png --matches a-matches.csv --write matches --out .",
+        "a-matches.csv",
+    ),
     "homography": ({"t.csv": "d.csv"}, "match a.png b.png --truth t.csv --table t.csv", "--table: 't.csv'"),
     "detections": ({}, "track d.csv --table d.csv", "--table: 'd.csv'"),
     "spelling": ({}, "track d.csv --table ../{here}/d.csv", "/d.csv' is an input"),

@@ -18,7 +18,7 @@ class FramePair:
         from apps.optical_flow.frame import Frame
         from apps.optical_flow.refine import paired
 
-        return paired(*(Frame(frame.astype(np.float32) / 255) for frame in (self.first, self.second)))
+        return paired(*(Frame(frame.astype(np.float32) / 255).levels for frame in (self.first, self.second)))
 
     def error(self, flow):
         return np.linalg.norm(flow - self.flow, axis=2)

@@ -8,7 +8,7 @@ from apps import flow
 from apps.common.clock import Clock
 from apps.motion.matches import Matches
 from apps.optical_flow import fast_flow
-from apps.optical_flow.frame import Frame
+from apps.optical_flow.frame import QUICK_LEVELS, Frame, quick_sizes
 
 
 def dis(pair):
@@ -62,9 +62,9 @@ def test_tiny_frames(shape):
 
 
 def test_levels_grow_to_the_finest():
-    sizes = fast_flow.level_sizes((480, 640))
+    sizes = quick_sizes((480, 640))
     assert sizes[0] == (120, 160)
     assert sizes[-1] == (336, 448)
-    assert len(sizes) == fast_flow.LEVELS
+    assert len(sizes) == QUICK_LEVELS
     assert sizes == sorted(sizes)
-    assert fast_flow.level_sizes((32, 40))[0] == (22, 28), "a small frame starts at its finest level"
+    assert quick_sizes((32, 40))[0] == (22, 28), "a small frame starts at its finest level"

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from apps.optical_flow.channels import resized
 from apps.optical_flow.median import near_edges, weighted_median
 from apps.optical_flow.refine import refine, variational, warp
-from apps.optical_flow.resizing import resized
 
 
 def test_warp_samples_where_the_flow_leads():
