@@ -9,7 +9,7 @@ from .segmentation.multilabel import Objects, segment_labels, segment_volume
 from .segmentation.segmentation import Segmentation, segment
 from .segmentation.video import VideoFrame, segment_video
 from .segmentation.volume_object import VolumeObject, refine_mask, segment_object
-from .session.interactive import Session
+from .session.session import Session
 from .stereo_matching.disparities import Disparity, stereo
 from .tracking.tracking import Detections, Tracks, track
 

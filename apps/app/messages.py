@@ -2,7 +2,7 @@
 
 Page to server, binary, little endian:
 
-    stroke   u8 1, u8 flags (1 final, 2 erase, 4 sent again, 8 filled), u16 label, u32 item, u32 number, i32 axis,
+    stroke   u8 1, u8 flags (1 final, 2 erase, 4 sent again), u16 label, u32 item, u32 number, i32 axis,
              i32 index, f32 radius, u32 points, then f32 x, y of every point
 
 Server to page, binary:
@@ -28,7 +28,7 @@ from apps.app import MAX_MESSAGE, MAX_POINTS
 from apps.common.errors import InputError
 
 STROKE, MASK = 1, 2
-FINAL, ERASE, AGAIN, FILLED = 1, 2, 4, 8
+FINAL, ERASE, AGAIN = 1, 2, 4
 _STROKE_HEADER = struct.Struct("<BBHIIiifI")
 _MASK_HEADER = struct.Struct("<B3xIiiIIIII")
 MAX_LABEL = 255
@@ -69,7 +69,6 @@ class StrokeMessage(NamedTuple):
     index: int | None  # type: ignore[assignment]  # hides tuple.index
     final: bool
     again: bool
-    filled: bool = False
 
 
 def parse_stroke(data: bytes) -> StrokeMessage:
@@ -79,7 +78,7 @@ def parse_stroke(data: bytes) -> StrokeMessage:
     if len(data) < _STROKE_HEADER.size or data[0] != STROKE:
         raise InputError("binary message is not a stroke")
     _, flags, label, item, number, axis, index, radius, count = _STROKE_HEADER.unpack_from(data)
-    if flags & ~(FINAL | ERASE | AGAIN | FILLED):
+    if flags & ~(FINAL | ERASE | AGAIN):
         raise InputError(f"stroke has unknown flags {flags}")
     if not 1 <= count <= MAX_POINTS:
         raise InputError(f"stroke has {count} points; 1 to {MAX_POINTS} are accepted")
@@ -98,13 +97,13 @@ def parse_stroke(data: bytes) -> StrokeMessage:
     final, again = bool(flags & FINAL), bool(flags & AGAIN)
     shown = None if erased else label
     axis, index = (None, None) if axis < 0 else (axis, index)
-    return StrokeMessage(item, number, points, radius, shown, axis, index, final, again, bool(flags & FILLED))
+    return StrokeMessage(item, number, points, radius, shown, axis, index, final, again)
 
 
-def encode_stroke(item: int, key: int, points, radius: float, label: int | None, axis, index, filled=False) -> bytes:
+def encode_stroke(item: int, key: int, points, radius: float, label: int | None, axis, index) -> bytes:
     """Binary message of a stroke, for the page."""
     xy = np.asarray(points, "<f4").reshape(-1, 2)
-    flags = FINAL | (ERASE if label is None else 0) | (FILLED if filled else 0)
+    flags = FINAL | (ERASE if label is None else 0)
     place = (-1, 0) if axis is None else (axis, index)
     return _STROKE_HEADER.pack(STROKE, flags, label or 0, item, key, *place, radius, len(xy)) + xy.tobytes()
 

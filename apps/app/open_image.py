@@ -27,8 +27,7 @@ from apps.common.uncopied import Uncopied
 from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
-from apps.session.object_records import Delete
-from apps.session.stroke_records import Record, Stroke, boxes_of, common_length, has_pixels
+from apps.session.records import Delete, Marks, MaskHint, Record, Stroke, boxes_of, common_length
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
@@ -226,7 +225,7 @@ class OpenImage(Uncopied):
         if (stroke.axis is not None) != self.is_volume:
             raise InputError("stroke has no slice" if self.is_volume else "stroke has a slice, but this is an image")
         form: dict = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
-        form |= {"final": stroke.final, "filled": stroke.filled}
+        form["final"] = stroke.final
         try:
             if stroke.label is None:
                 self.session.erase(stroke.points, stroke.radius, **form)
@@ -308,7 +307,7 @@ class OpenImage(Uncopied):
             "order": self._order(records),
             "objects": [{"label": label} | about for label, about in self.session.objects.items()],
             "boxes": {label: list(one.box) for label, one in boxes_of(records).items()},
-            "masks": any(map(has_pixels, records)),
+            "masks": any(isinstance(record, MaskHint | Marks) for record in records),
         }
         # A change between these two calls is announced by the callback.
         version = state["version"]
@@ -331,7 +330,7 @@ class OpenImage(Uncopied):
         if not isinstance(record, Stroke):
             return b""
         place = record.axis, record.slice
-        return encode_stroke(self.item, key, record.points, record.radius, record.label, *place, record.is_filled)
+        return encode_stroke(self.item, key, record.points, record.radius, record.label, *place)
 
     def _close(self) -> None:
         with contextlib.suppress(InputError):  # it was never confirmed

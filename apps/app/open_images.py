@@ -22,7 +22,7 @@ from apps.common.uncopied import Uncopied
 from apps.segmentation.label_figures import colour_of
 from apps.session import Session
 from apps.session.label_maps import values_in
-from apps.session.object_records import MAX_LABEL
+from apps.session.records import MAX_LABEL
 from apps.session.store import state_in
 from apps.warmup import warmup_jobs
 

@@ -1,4 +1,3 @@
-from .interactive import Session
-from .session_result import SessionResult
+from .session import Session, SessionResult
 
 __all__ = ["Session", "SessionResult"]

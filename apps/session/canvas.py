@@ -6,8 +6,8 @@
     closed   their pixels, bool; None without one
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
-polyline; to a filled one also if its centre is inside the polygon.  A record changes only its own region; removing it
-paints the earlier ones in that region again.  The layer of an image is kept from time to time, so that these are few.
+polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.  The layer of
+an image is kept from time to time, so that these are few.
 """
 
 import zlib
@@ -19,16 +19,26 @@ import numpy as np
 
 from apps.segmentation.image_sizes import at_centres, reduced_marks
 from apps.segmentation.marks import BACKGROUND, OPEN
-from apps.session.object_records import Clear, Delete, Describe, Lock, objects_of, paste
-from apps.session.stroke_records import Marks, Record, Stroke, after_clear, box_of, common_length
-from gridcut.device import inlined_kernel, kernel
+from apps.session.records import (
+    Clear,
+    Delete,
+    Describe,
+    Lock,
+    Marks,
+    Record,
+    Stroke,
+    after_clear,
+    box_of,
+    common_length,
+    objects_of,
+    paste,
+)
+from gridcut.device import kernel
 
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
 KEPT_EVERY = 32  # records after which the layer is kept, so that an undo paints fewer than these again
 MAX_KEPT_PIXELS = 4_000_000  # of a layer that is kept, as compression takes time
-BLOCK = 4096  # segments that are painted in one call
-CORNER_BITS = 6  # of the fraction of a polygon's coordinates
-ROUNDING = 1e-12  # bound of the relative errors of the distances, with a wide margin
+BLOCK = 4096  # segments that are painted in one call, so that the caller can be interrupted between blocks
 
 Region = tuple[slice, ...]
 
@@ -209,16 +219,15 @@ class Canvas:
             layer = self._layer[region]
             layer[layer == record.label] = OPEN
         elif isinstance(record, Stroke):
-            *shape, x, y, radius, aspect = self._plane(record)
-            plane = self._layer[region]
-            rows, columns = region[-2], region[-1]
+            _, _, x, y, radius, aspect = self._plane(record)
+            plane, rows, columns = self._layer[region], region[-2], region[-1]
             if record.axis is not None:
                 plane = plane.squeeze(record.axis)
                 rows, columns = (part for axis, part in enumerate(region) if axis != record.axis)
-            value = OPEN if record.label is None else record.label
-            paint(plane, rows.start, columns.start, x, y, radius, aspect, np.int16(value))
-            if record.is_filled:
-                plane[inside_of(shape, x, y)[rows, columns]] = value
+            value = np.int16(OPEN if record.label is None else record.label)
+            for first in range(0, max(1, len(x) - 1), BLOCK):
+                block = slice(first, first + BLOCK + 1)
+                paint_kernel(plane, rows.start, columns.start, x[block], y[block], radius, aspect, value)
 
     def region_of_box(self, box: tuple[int, ...]) -> Region:
         """A box in pixels of this grid; pixels completely outside of the box are outside."""
@@ -228,122 +237,34 @@ class Canvas:
         return tuple(slice(int(start * scale), int(np.ceil(stop * scale))) for start, stop, scale in ends)
 
 
-def inside_of(shape, x, y) -> np.ndarray:
-    """The pixels of a plane whose centre is inside a polygon, bool; those on its line may be on either side.
-
-    It is always that of the whole plane, because a clipped line has other pixels.
-    """
-    import cv2
-
-    inside = np.zeros(shape, np.uint8)
-    corners = np.rint(2**CORNER_BITS * np.stack((x - 0.5, y - 0.5), axis=1)).astype(np.int32)
-    cv2.fillPoly(inside, [corners], 1, shift=CORNER_BITS)
-    return inside > 0
-
-
-def paint(plane, top, left, x, y, radius, aspect, value) -> None:
+@kernel
+def paint_kernel(plane, top, left, x, y, radius, aspect, value):
     """Write `value` to the pixels of a plane within the radius of a polyline; the plane starts at (top, left).
 
-    Rows are `aspect` times as high as columns are wide.  Segments are painted in blocks, between which the caller can
-    be interrupted.
-    """
-    painted = np.zeros((len(plane), 2), np.int64)
-    for first in range(0, max(1, len(x) - 1), BLOCK):
-        block = slice(first, first + BLOCK + 1)
-        paint_kernel(plane, painted, top, left, x[block], y[block], radius, aspect, value)
-
-
-@kernel
-def paint_kernel(plane, painted, top, left, x, y, radius, aspect, value):
-    """Write `value` to the pixels of a plane within the radius of a polyline, each of them about once.
-
-    A row meets the disc moved along a segment in one run of pixels, whose ends are computed for two radii that differ
-    by the errors of rounding.  What is inside for the smaller one is written at once; only for pixels between the two,
-    usually none, the distance decides.
-
-    painted   begin and end of a run of each row that is painted already, so that a slow thick stroke writes only what
-              each segment adds
+    Rows are `aspect` times as high as columns are wide.  Pixels that have the value need no distance, so that a slow
+    thick stroke costs little more than a quick one.
     """
     rows, columns = plane.shape
-    furthest = max(radius, np.abs(x).max(), aspect * np.abs(y).max(), left + columns, aspect * (top + rows))
-    tolerance = ROUNDING * furthest
-    far, near = radius + tolerance, radius - tolerance
     for k in range(max(1, len(x) - 1)):
         last = min(k + 1, len(x) - 1)
-        x0, y0, x1, y1 = x[k], y[k], x[last], y[last]
-        run, fall = x1 - x0, (y1 - y0) * aspect
+        run, fall = x[last] - x[k], (y[last] - y[k]) * aspect
         square = run * run + fall * fall
-        slope = run / np.sqrt(square) if square > 0.0 else 0.0
-        first_row = int(max(0.0, np.floor(min(y0, y1) - far / aspect) - top))
-        last_row = int(min(rows - 1.0, np.floor(max(y0, y1) + far / aspect) - top))
-        widest_begin, widest_end = max(0.0, min(x0, x1) - far - left), min(columns, max(x0, x1) + far - left)
+        first_row = max(0, int(np.floor(min(y[k], y[last]) - radius / aspect)) - top)
+        last_row = min(rows - 1, int(np.floor(max(y[k], y[last]) + radius / aspect)) - top)
+        first_column = max(0, int(np.floor(min(x[k], x[last]) - radius)) - left)
+        last_column = min(columns - 1, int(np.floor(max(x[k], x[last]) + radius)) - left)
         for row in range(first_row, last_row + 1):
-            old_begin, old_end = painted[row]
-            if old_begin <= widest_begin and widest_end <= old_end:
-                continue
-            down = (row + top + 0.5 - y0) * aspect
-            begin = max(0.0, np.ceil(x0 + _end_of_run(down, run, fall, slope, far, -1.0) - left - 0.5))
-            end = min(columns - 1.0, np.floor(x0 + _end_of_run(down, run, fall, slope, far, 1.0) - left - 0.5)) + 1.0
-            if begin >= end or (old_begin <= begin and end <= old_end):
-                continue
-            first, stop = int(begin), int(end)
-            inner_first = inner_stop = stop
-            if near > 0.0:
-                begin = max(0.0, np.ceil(x0 + _end_of_run(down, run, fall, slope, near, -1.0) - left - 0.5))
-                end = min(columns - 1.0, np.floor(x0 + _end_of_run(down, run, fall, slope, near, 1.0) - left - 0.5))
-                if begin <= end:
-                    inner_first, inner_stop = int(begin), int(end) + 1
-            for column in range(first, inner_first):
-                if _is_near(column + left + 0.5 - x0, down, run, fall, square, radius):
-                    plane[row, column] = value
-            for column in range(inner_stop, stop):
-                if _is_near(column + left + 0.5 - x0, down, run, fall, square, radius):
-                    plane[row, column] = value
-            if inner_first == inner_stop:
-                continue
-            if inner_first <= old_end and old_begin <= inner_stop:
-                plane[row, inner_first:old_begin] = value
-                plane[row, old_end:inner_stop] = value
-                painted[row, 0], painted[row, 1] = min(inner_first, old_begin), max(inner_stop, old_end)
-            else:
-                plane[row, inner_first:inner_stop] = value
-                painted[row, 0], painted[row, 1] = inner_first, inner_stop
+            down = (row + top + 0.5 - y[k]) * aspect
+            for column in range(first_column, last_column + 1):
+                if plane[row, column] != value:
+                    across = column + left + 0.5 - x[k]
+                    along = min(1.0, max(0.0, (across * run + down * fall) / square)) if square > 0.0 else 0.0
+                    if (across - along * run) ** 2 + (down - along * fall) ** 2 <= radius * radius:
+                        plane[row, column] = value
     for k in range(len(x)):
         row, column = int(np.floor(y[k])) - top, int(np.floor(x[k])) - left
         if 0 <= row < rows and 0 <= column < columns:
             plane[row, column] = value
-
-
-@inlined_kernel
-def _end_of_run(down, run, fall, slope, radius, side):
-    """The left (-1) or right (1) end of the run in which a row meets a disc moved along a segment.
-
-    Without a run, the left end is at infinity, and the right one opposite.
-
-    The end belongs to the circle around the point of the segment from which it reaches furthest in this row.  There the
-    vertical distance of the row and the point is the radius times the slope of the segment.  `down` is the row's
-    distance below the start of the segment, and the result is relative to that start.
-    """
-    along = 0.0
-    if fall != 0.0:
-        furthest = -side * radius * slope if fall > 0.0 else side * radius * slope
-        along = min(1.0, max(0.0, (down - furthest) / fall))
-    elif side * run > 0.0:
-        along = 1.0
-    rest = down - along * fall
-    square = radius * radius - rest * rest
-    return along * run + side * (np.sqrt(square) if square >= 0.0 else -np.inf)
-
-
-@inlined_kernel
-def _is_near(dx, dy, run, fall, square, radius):
-    """Whether a pixel, relative to the start of a segment, is within the radius of the segment."""
-    along = 0.0
-    if square > 0.0:
-        along = min(1.0, max(0.0, (dx * run + dy * fall) / square))
-    dx -= along * run
-    dy -= along * fall
-    return dx * dx + dy * dy <= radius * radius
 
 
 def _range(low: float, high: float, count: int) -> slice:

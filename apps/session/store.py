@@ -31,12 +31,11 @@ from apps.common.writing import is_special, reported
 from apps.segmentation import KEEP
 from apps.segmentation.hints import Hints, Instructions, Mask, ObjectOptions
 from apps.segmentation.marks import OBJECT, OPEN, has_both
-from apps.session.object_records import objects_of, paste
-from apps.session.packed_mask import PackedMask
-from apps.session.stroke_records import (
+from apps.session.records import (
     Box,
     Marks,
     MaskHint,
+    PackedMask,
     Record,
     RecordHistory,
     Stroke,
@@ -46,6 +45,8 @@ from apps.session.stroke_records import (
     effective,
     from_json,
     locator_of,
+    objects_of,
+    paste,
 )
 
 FORMAT, VERSION = 0x6375746D, 1  # "cutm" as the file's application_id, and its user_version

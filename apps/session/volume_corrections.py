@@ -19,9 +19,7 @@ import numpy as np
 
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in, part_with
 from apps.session.canvas import Canvas
-from apps.session.object_records import Describe
-from apps.session.packed_mask import PackedMask
-from apps.session.stroke_records import Record, Stroke, common_length, is_part, locator_of
+from apps.session.records import Describe, PackedMask, Record, Stroke, common_length, is_part, locator_of
 
 MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept
 

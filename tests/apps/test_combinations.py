@@ -8,8 +8,8 @@ from PIL import Image
 
 from apps.cli import main
 from apps.common.images import read_image
+from apps.session.records import Box, Marks
 from apps.session.store import Store
-from apps.session.stroke_records import Box, Marks
 
 BOX = ["--box", "4,5,27,28"]
 

@@ -175,7 +175,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ("`assign.solve`, CPU", partial(assignment, 1600), "assign/dense/dense_augment.py"),
     ("`matching.maximum`, CPU", maximum_matching, "matching/forest/bitmap_search.py"),
     ("`cutmatch segment IMAGE --strokes STROKES`", segment_command, "gridcut/ibfs/strip_tasks.py"),
-    ("a stroke of `cutmatch app`, to `Session.stroke`", stroke_of_the_page, "apps/session/interactive.py"),
+    ("a stroke of `cutmatch app`, to `Session.stroke`", stroke_of_the_page, "apps/session/session.py"),
 ]
 
 

@@ -8,7 +8,7 @@ import { copyCutout, downloadCutout, openSample, sendMask, uploadAll } from "./u
 
 export const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];   // on the screen
 export const DISPLAYS = ["both", "contour", "cutout"];
-export const TOOLS = ["object", "background", "erase", "area", "box"];
+export const TOOLS = ["object", "background", "erase", "box"];
 
 /** @param {App} app */
 export function bindControls(app) {

@@ -12,17 +12,17 @@ export function bindKeys(host) {
   /** @type {Record<string, () => void>} */
   const plain = {
     d: () => host.setTool("object"), b: () => host.setTool("background"),
-    e: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"), g: () => host.setTool("area"),
+    e: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"),
     "[": () => host.changeRadius(-1), "]": () => host.changeRadius(1),
     f: () => host.fit(), 0: () => host.fit(),
     "+": () => host.zoomBy(1.25), "=": () => host.zoomBy(1.25), "-": () => host.zoomBy(0.8),
     v: () => host.nextDisplay(), s: () => host.toggleStrokes(),
-    c: () => host.pen.copyToNext(), n: () => host.step(1), p: () => host.step(-1), a: () => host.slices.nextAxis(),
+    n: () => host.step(1), p: () => host.step(-1), a: () => host.slices.nextAxis(),
     o: () => host.objects.create(), l: () => host.objects.toggleLocked(host.label), k: () => host.objects.cleanUp(host.label),
     ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
     arrowup: () => host.slices.move(1), arrowdown: () => host.slices.move(-1),
     pageup: () => host.slices.move(10), pagedown: () => host.slices.move(-10),
-    enter: () => { if (!host.tools.finishArea()) host.save(true); }, escape: () => { if (!closeDrawer()) host.cancel(); }, "?": () => host.help(),
+    enter: () => host.save(true), escape: () => { if (!closeDrawer()) host.cancel(); }, "?": () => host.help(),
   };
   for (let label = 1; label <= 9; label++) plain[label] = () => host.setLabel(label);
   /** @type {Record<string, (event: KeyboardEvent) => void>} */

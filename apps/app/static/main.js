@@ -157,7 +157,6 @@ export class App {
       this.setReady();
     }
     this.connection.sendAgain(info.item);
-    this.pen.drawCopies();
     this.viewChanged();
   }
 
@@ -253,7 +252,6 @@ export class App {
     if (item < 0 || item >= this.items.length) return;
     this.cancel();
     this.isTaken = false;
-    this.pen.forgetCopies();
     const { name, state } = this.items[item], { length } = this.items;
     // A new image starts with the first object, or with a box where the one before it did.
     if (item !== this.item) {
@@ -374,7 +372,7 @@ export class App {
   setLabel(label) {
     this.label = label;
     this.objects.draw();
-    if (!["area", "box"].includes(this.tool)) this.setTool("object");
+    if (this.tool !== "box") this.setTool("object");
     this.drawTop();
   }
 

@@ -15,7 +15,6 @@ const HINTS = {   // for a mouse, and for a finger
 };
 /** @type {Record<string, string>} */
 const TOOL_HINTS = {
-  area: "Draw around a part of the object: all of its inside is marked",
   box: "Drag a box around the whole object: it is found inside",
 };
 const WORKING = "Working… The first answer of a new installation takes longer";

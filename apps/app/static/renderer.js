@@ -160,8 +160,7 @@ export class Renderer {
     top.clearRect(0, 0, top.canvas.width, top.canvas.height);
     if (!this.app.ready || this.app.alone) return;
     if (tools.stroke) {
-      const { filled, points } = tools.stroke, next = filled && tools.pointer ? view.toImage(...tools.pointer) : [];
-      const shown = { ...tools.stroke, erase: false, points: [...points, ...next] };
+      const shown = { ...tools.stroke, erase: false };
       top.globalAlpha = 0.5;
       drawStroke(top, view, ratio, shown, tools.stroke.erase ? () => "rgb(40 40 40)" : this.colourOf);
       top.globalAlpha = 1;
@@ -190,7 +189,7 @@ export class Renderer {
   /** @param {number} x @param {number} y */
   #drawCursor(x, y) {
     const { app, top, ratio } = this, radius = Math.max(1.5, app.radius * app.view.scale);
-    if (app.tools.space || ["area", "box"].includes(app.tool)) return;
+    if (app.tools.space || app.tool === "box") return;
     top.setTransform(ratio, 0, 0, ratio, 0, 0);
     const colour = app.tool === "erase" ? "#ffcf5c" : this.colourOf(app.tool === "background" ? 0 : app.label);
     for (const width of [3.5, 1.5]) {

@@ -7,7 +7,6 @@
  * @property {number} radius
  * @property {number} label
  * @property {boolean} erase
- * @property {boolean} filled             whether the inside of the polygon is marked, too
  * @property {number} axis                of the slice; -1 for an image
  * @property {number} index               of the slice
  */
@@ -70,7 +69,7 @@
 
 const STROKE = 1, MASK = 2;
 const HEADER = 28;
-const FINAL = 1, ERASE = 2, AGAIN = 4, FILLED = 8;
+const FINAL = 1, ERASE = 2, AGAIN = 4;
 
 const REFUSED = 1008;
 
@@ -149,10 +148,10 @@ export class Connection {
    * @param {Stroke} stroke
    * @param {boolean} final   whether it is complete; otherwise further parts follow
    */
-  stroke(item, number, { points, radius, label, erase, filled, axis, index }, final) {
+  stroke(item, number, { points, radius, label, erase, axis, index }, final) {
     const data = new ArrayBuffer(HEADER + 4 * points.length), view = new DataView(data);
     view.setUint8(0, STROKE);
-    view.setUint8(1, (final ? FINAL : 0) | (erase ? ERASE : 0) | (filled ? FILLED : 0));
+    view.setUint8(1, (final ? FINAL : 0) | (erase ? ERASE : 0));
     view.setUint16(2, label, true);
     view.setUint32(4, item, true);
     view.setUint32(8, number, true);
@@ -180,7 +179,6 @@ export class Connection {
       this.handlers.stroke({
         label: view.getUint16(2, true), item: u32(4), key: u32(8), axis: view.getInt32(12, true),
         index: view.getInt32(16, true), radius: view.getFloat32(20, true), erase: Boolean(flags & ERASE),
-        filled: Boolean(flags & FILLED),
         points: new Float32Array(data, HEADER, 2 * u32(24)),
       });
     }

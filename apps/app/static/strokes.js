@@ -66,10 +66,10 @@ export class Strokes {
  * @param {CanvasRenderingContext2D} context
  * @param {View} view
  * @param {number} ratio
- * @param {Pick<Stroke, "points" | "radius" | "label" | "erase" | "filled">} stroke
+ * @param {Pick<Stroke, "points" | "radius" | "label" | "erase">} stroke
  * @param {Colours} colourOf
  */
-export function drawStroke(context, view, ratio, { points, radius, label, erase, filled }, colourOf) {
+export function drawStroke(context, view, ratio, { points, radius, label, erase }, colourOf) {
   const { aspect } = view;
   view.applyRound(context, ratio);
   context.globalCompositeOperation = erase ? "destination-out" : "source-over";
@@ -81,6 +81,5 @@ export function drawStroke(context, view, ratio, { points, radius, label, erase,
   context.moveTo(points[0], points[1] * aspect);
   for (let i = 2; i < points.length; i += 2) context.lineTo(points[i], points[i + 1] * aspect);
   if (points.length === 2) context.lineTo(points[0] + 0.001, points[1] * aspect);
-  if (filled) context.fill("evenodd");
   context.stroke();
 }

@@ -3,7 +3,6 @@
 const PEN_ERASER = 32;         // bit of PointerEvent.buttons
 const MIN_STEP = 0.7;          // screen pixels between two points of a stroke
 const MAX_POINTS = 20_000;
-const CLOSE = 8;               // screen pixels from its first corner at which a click ends an area
 
 /** @import { App } from "./main.js" */
 /** @import { Stroke } from "./socket.js" */
@@ -15,9 +14,8 @@ const CLOSE = 8;               // screen pixels from its first corner at which a
 export class Tools {
   /** @type {Map<number, Point>} */
   #pointers = new Map();       // those on the canvas, by id, on the screen
-  /** @type {"stroke" | "area" | "box" | "pan" | "pinch" | null} */
+  /** @type {"stroke" | "box" | "pan" | "pinch" | null} */
   #action = null;
-  #corners = 0;                // of the area being drawn, after the last press
   /** @type {number[] | null} */
   #lastEnd = null;             // of the last stroke, where a line begins
   /** @type {Point | null} */
@@ -89,31 +87,14 @@ export class Tools {
     } else if (this.host.tool === "box" && !background && !erase) {
       this.#action = "box";
       this.box = [...at, ...at];
-    } else if (this.host.tool === "area" && !erase) {
-      this.#action = "area";
-      if (this.stroke && this.#isFirstCorner(at)) this.finishArea();
-      else if (this.stroke) this.#extend(this.stroke, at, true);
-      else this.#startStroke(at, background, false, false, true);
-      this.#corners = (this.stroke?.points.length ?? 0) / 2;
     } else {
+      const { radius, label, slice: [axis, index] } = this.host;
+      const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
       this.#action = "stroke";
-      this.#startStroke(at, background, erase, joined, false);
+      this.stroke = { points, radius, label: background ? 0 : label, erase, axis, index };
+      this.#extend(this.stroke, at, true);
+      this.host.pen.changed(this.stroke);
     }
-  }
-
-  /**
-   * @param {Point} at
-   * @param {boolean} background
-   * @param {boolean} erase
-   * @param {boolean} joined
-   * @param {boolean} filled
-   */
-  #startStroke(at, background, erase, joined, filled) {
-    const { radius, label, slice } = this.host;
-    const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
-    this.stroke = { points, radius: filled ? 0.5 : radius, label: background ? 0 : label, erase, filled, axis: slice[0], index: slice[1] };
-    this.#extend(this.stroke, at, true);
-    this.host.pen.changed(this.stroke);
   }
 
   /** @param {DrawnStroke} stroke @param {Point} at @param {boolean} always */
@@ -163,9 +144,7 @@ export class Tools {
   #up(event) {
     if (!this.#pointers.has(event.pointerId)) return;
     const place = this.#place(event);
-    if (this.stroke && this.#action === "area") {
-      if (this.stroke.points.length / 2 > this.#corners + 2) this.finishArea();   // it was drawn, not clicked
-    } else if (this.stroke && this.#action === "stroke") {
+    if (this.stroke) {
       this.#extend(this.stroke, this.view.toImage(...place));
       this.#finishStroke();
     } else if (this.box) {
@@ -204,7 +183,7 @@ export class Tools {
     this.cross = this.cross ? [limit(x + step * dx, view.width), limit(y + step * dy, view.height)] : [limit(x + 0.5, view.width), limit(y + 0.5, view.height)];
     if (view.reveal(...this.cross)) host.viewChanged();
     this.pointer = view.toScreen(...this.cross);
-    if (this.stroke && !this.stroke.filled) {
+    if (this.stroke) {
       this.#extend(this.stroke, this.cross, true);
       host.pen.changed(this.stroke);
     } else if (this.box) {
@@ -213,7 +192,7 @@ export class Tools {
     host.drawTop();
   }
 
-  /** Start to draw at the cross-hair, or set the next corner of an area, or the second one of a box. */
+  /** Start to draw at the cross-hair, or set a corner of a box. */
   pressCross() {
     if (!this.cross || !this.host.ready || this.#pointers.size) return;
     if (this.box) this.#finishBox(this.box);
@@ -221,10 +200,10 @@ export class Tools {
     this.host.drawTop();
   }
 
-  /** End the stroke at the cross-hair; areas and boxes remain open. */
+  /** End the stroke at the cross-hair; a box remains open. */
   releaseCross() {
     if (!this.cross || this.#pointers.size) return;
-    if (this.stroke && this.#action === "stroke") this.#finishStroke();
+    if (this.stroke) this.#finishStroke();
     if (!this.box) this.#action = null;
     this.host.drawTop();
   }
@@ -235,26 +214,6 @@ export class Tools {
     // After a pinch, the remaining finger must not draw.
     if (this.#action !== "pinch" || !this.#pointers.size) this.#action = null;
     this.#showCursor();
-  }
-
-  /** @param {Point} at */
-  #isFirstCorner([x, y]) {
-    const points = this.stroke?.points ?? [];
-    return points.length >= 6 && Math.hypot(x - points[0], y - points[1]) * this.view.scale < CLOSE;
-  }
-
-  /** End the area that is being drawn; false if there is none. */
-  finishArea() {
-    const area = this.stroke;
-    if (!area?.filled) return false;
-    if (area.points.length < 6) {
-      this.cancel();
-    } else {
-      this.stroke = null;
-      this.host.pen.done();
-    }
-    this.host.drawTop();
-    return true;
   }
 
   /** Give up what is being drawn. */
@@ -278,11 +237,10 @@ export class Tools {
   #showCursor() {
     this.canvas.classList.toggle("pan", this.space && this.#action !== "pan");
     this.canvas.classList.toggle("panning", this.#action === "pan");
-    this.canvas.classList.toggle("cross", ["area", "box"].includes(this.host.tool) && !this.space);
+    this.canvas.classList.toggle("cross", this.host.tool === "box" && !this.space);
   }
 
   toolChanged() {
-    if (this.stroke?.filled && this.host.tool !== "area") this.cancel();
     this.#showCursor();
     this.host.drawTop();
   }

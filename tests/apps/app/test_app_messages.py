@@ -16,8 +16,7 @@ def test_a_stroke_survives():
     points = [(1.5, 2.25), (-3.0, 1e5)]
     stroke = parse_stroke(encode_stroke(7, 99, points, 2.5, 3, 1, 12))
     assert stroke.points.tolist() == [list(point) for point in points]
-    assert stroke[:2] + stroke[3:] == (7, 99, 2.5, 3, 1, 12, True, False, False)
-    assert parse_stroke(encode_stroke(7, 99, points, 2.5, 3, None, None, filled=True)).filled
+    assert stroke[:2] + stroke[3:] == (7, 99, 2.5, 3, 1, 12, True, False)
     erased = parse_stroke(encode_stroke(7, 99, points, 2.5, None, None, None))
     assert (erased.label, erased.axis, erased.index) == (None, None, None)
 
@@ -56,7 +55,7 @@ def changed(offset, form, value):
         b"\x02" + GOOD[1:],
         GOOD[:-1],
         GOOD + b"\0",
-        changed(1, "<B", 16),
+        changed(1, "<B", 8),
         changed(2, "<H", 256),
         changed(12, "<i", 3),
         changed(12, "<i", -2),

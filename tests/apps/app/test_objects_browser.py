@@ -177,3 +177,36 @@ def test_a_box_for_each_object(cells, browse):
     np.testing.assert_array_equal(page.labels(), np.where(found == 3, 0, found))
     page.screenshot("boxes-undone")
     no_errors(page)
+
+
+def disc_labels():
+    """Labels of the cells, uint8 (H, W)."""
+    y, x = np.mgrid[:320, :420]
+    labels = np.zeros(y.shape, np.uint8)
+    for label, (column, line) in enumerate(PLACES, 1):
+        labels[(y - line) ** 2 + (x - column) ** 2 <= 30**2] = label
+    return labels
+
+
+def test_a_label_map_is_corrected_object_by_object(cells, browse):
+    labels = disc_labels()
+    labels[35:85, 40:80] = np.where(labels[35:85, 40:80] == 1, 0, labels[35:85, 40:80])  # a hole in the first cell
+    Image.fromarray(labels).save(cells / "labels.png")
+    page = browse("cells.png", "--out", "out", "--start", "labels.png")
+    page.until(f"app.objects.known.length === {COUNT}")
+    assert np.array_equal(page.labels(), labels)
+    assert page.js("app.objects.known.every((one) => one.locked)")
+    page.screenshot("label-map")
+    row(page, 1, "lock").click()
+    page.until("!app.objects.of(1).locked")
+    page.keys("1")
+    page.stroke([(45, 60), (75, 60)])
+    page.stroke([(10, 10), (100, 10), (110, 110)], 2)
+    page.settled()
+    found = page.labels()
+    assert found[60, 60] == 1
+    assert np.array_equal(np.where(found == 1, 0, found), np.where(labels == 1, 0, labels))
+    assert not (found[:, 110:] == 1).any()  # no pixel at the outlines of other cells, which have the same colours
+    assert ((found == 1) == (disc_labels() == 1)).mean() > 0.99
+    page.screenshot("label-map-corrected")
+    assert no_errors(page)

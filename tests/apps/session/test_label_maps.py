@@ -1,9 +1,8 @@
-"""Sessions that start from a label map: locked objects, which are corrected one by one; and filled polygons."""
+"""Sessions that start from a label map: locked objects, which are corrected one by one."""
 
 import numpy as np
 import pytest
 from PIL import Image
-from skimage.draw import polygon2mask
 
 from apps.session import Session
 from apps.session.label_maps import values_in
@@ -68,28 +67,3 @@ def test_files_of_label_maps(tmp_path):
         image.save(tmp_path / name)
         values = values_in((tmp_path / name).read_bytes(), name, "--start")
         np.testing.assert_array_equal(values, labels)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_filled_polygons(seed, tmp_path):
-    """Marks are the pixels whose centre is inside, and those of the line around it; also after undo and in files."""
-    rng = np.random.default_rng(seed)
-    image, _ = cells_scene()
-    corners = rng.uniform(-5, 60, (int(rng.integers(3, 8)), 2))
-    with Session(image, device="cpu") as session:
-        session.stroke(corners, 0.5, 7, filled=True)
-        marks = session._answers._canvas.all_marks()
-        inside = polygon2mask(image.shape[:2], corners[:, ::-1] - 0.5)
-        with Session(image, device="cpu") as other:
-            other.stroke([*corners, corners[0]], 1.5, 7)
-            line = other._answers._canvas.all_marks() == 7
-        np.testing.assert_array_equal((marks == 7)[~line], inside[~line])
-        session.stroke([(5, 5), (40, 40)], 3, 0)
-        session.erase([(10, 10), (40, 10), (10, 40)], 0.5, filled=True)
-        assert session._answers._canvas.all_marks()[15, 15] == -1
-        session.undo()
-        session.undo()
-        np.testing.assert_array_equal(session._answers._canvas.all_marks(), marks)
-        session.save(tmp_path / "a.json")
-        with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
-            np.testing.assert_array_equal(loaded._answers._canvas.all_marks(), marks)

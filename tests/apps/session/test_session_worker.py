@@ -1,5 +1,6 @@
 """What a session does in the background: the reduced grid, errors, callbacks, the latest request, memory."""
 
+import copy
 import threading
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from apps.session import Session, image_answers
 from apps.session.latest_work import LatestWork
 from tests.apps.conftest import iou
+from tests.faults import HAS_TIMER, interrupted
 
 
 def test_a_large_image_is_answered_on_a_reduced_grid(tiny_grids, disc):
@@ -88,3 +90,22 @@ def test_the_latest_request_counts():
     assert runs.count("ended") == 1
     assert runs[-1] == "ended"
     assert not worker.is_pending
+
+
+@pytest.mark.skipif(not HAS_TIMER, reason="there is no timer")
+def test_interrupts_leave_no_half_done_edit(session, disc):
+    """Ctrl-C at random moments: the labels are those of another session with the same records."""
+    rng = np.random.default_rng(0)
+    for k in range(20):
+        edits = (lambda k=k: session.stroke([(4 + k, 12), (9 + k, 13)], 1, k % 2)), session.undo, session.result
+        interrupted(edits[rng.integers(3)], float(rng.uniform(1e-4, 0.03)))
+    with Session(disc[0], device="cpu") as other:
+        other.restore(session._history.records)
+        assert other.wait()
+        assert session.wait()
+        np.testing.assert_array_equal(session.labels, other.labels)
+
+
+def test_sessions_are_not_copied(session):
+    with pytest.raises(TypeError, match="Session cannot be copied .* restore"):
+        copy.deepcopy(session)

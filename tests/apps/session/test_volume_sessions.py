@@ -174,8 +174,9 @@ def test_a_start_mask_is_a_hint(kind):
     rough = np.roll(truth, 2, axis=2)
     given = {"bool": rough, "integers": 7 * rough, "probabilities": 0.9 * rough}[kind]
     with Session(volume, (1.6, 1, 1), device="cpu") as session:
-        session.start_from(given)
-        np.testing.assert_array_equal(session.mask, rough)  # until the worker has cut the volume
+        with session._lock:  # until the worker has cut the volume
+            session.start_from(given)
+            np.testing.assert_array_equal(session.mask, rough)
         session.wait()
         assert iou(session.mask, truth) > 0.95 > iou(rough, truth)
         session.stroke([(12, 10)], 2, 0, slice=7)

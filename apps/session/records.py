@@ -1,0 +1,521 @@
+"""What a user did in a session, as records: strokes, boxes, masks, edits of objects; their JSON, and their history.
+
+A session is the list of its records.  Everything else, marks, models and labels, is computed from them, so undo
+removes a record, and a stored session is the list.  Masks inside records are compressed.
+
+A locked object keeps the pixels of its record, whatever is marked later.  It takes no part in cuts: its pixels are not
+in them, and nothing else gets its label.  A held object does so, too, until its label or its pixels are drawn again.
+"""
+
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import array_of, check_number
+from apps.common.images import InputError
+from apps.segmentation.marks import OBJECT
+from apps.segmentation.start_mask import box_of_rectangle, fitted, mask_of, volume_mask_of
+from apps.segmentation.strokes import check_box, whole_numbers
+
+MAX_LABEL = 254  # so that marks are stored with 8 bits
+MAX_NAME = 100  # characters
+MAX_POINTS = 100_000  # of one stroke
+
+Colour = tuple[int, int, int]
+
+
+class PackedMask(NamedTuple):
+    """Values of a grid, bool or uint8, compressed."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    data: bytes
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> "PackedMask":
+        return cls(values.shape, values.dtype.str, zlib.compress(np.ascontiguousarray(values).tobytes(), 1))
+
+    def values(self) -> np.ndarray:
+        """The values."""
+        return np.frombuffer(zlib.decompress(self.data), self.dtype).reshape(self.shape)
+
+    @classmethod
+    def of_data(cls, data: bytes, shape: tuple[int, ...], dtype: type) -> "PackedMask":
+        """The values of a shape, bool or uint8, in data of another; ValueError or TypeError for anything else."""
+        try:
+            values = zlib.decompressobj().decompress(data, math.prod(shape) + 1)  # no more than needed
+        except zlib.error:
+            raise ValueError("pixels") from None
+        if len(values) != math.prod(shape) or (dtype is bool and np.frombuffer(values, np.uint8).max() > 1):
+            raise ValueError("pixels")
+        return cls(shape, np.dtype(dtype).str, data)
+
+
+# Records.  The next record is undone together with one whose `is_part` is True.
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A disc of a radius moved along a polyline.
+
+    Attributes
+    ----------
+    points : tuple of (float, float)
+        x, y of the corners in pixels of the image or of the slice; pixel (i, j) covers [i, i + 1) x [j, j + 1).
+    radius : float
+        In pixels; in the slices of a volume, in voxels along x of the slice.
+    label : int or None
+        0 background, 1 and above the objects, None: the marks below are erased.
+    axis, slice : int or None
+        Slice of a volume; None in an image.
+    is_part : bool
+        Whether the next stroke continues this one.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    radius: float
+    label: int | None
+    axis: int | None = None
+    slice: int | None = None
+    is_part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box, half open, around an object, which is found alone; all outside is background.
+
+    (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume.
+    """
+
+    box: tuple[int, ...]
+    label: int = OBJECT
+
+
+@dataclass(frozen=True, slots=True)
+class MaskHint:
+    """A start mask of the first object of an image or volume, which colours override."""
+
+    pixels: PackedMask
+    label: ClassVar[int] = OBJECT
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Marks without the strokes that made them."""
+
+    pixels: PackedMask  # 0 open, 1 background, 2 and above: label + 1
+
+    @property
+    def marks(self) -> np.ndarray:
+        """A label, or -1 where open, int16."""
+        return self.pixels.values().astype(np.int16) - np.int16(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Name of an object, perhaps empty, and its colour R, G, B in 0 .. 255; None for the colour of its label."""
+
+    label: int
+    name: str
+    colour: Colour | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The pixels of an object, which it keeps.
+
+    Attributes
+    ----------
+    label : int
+        The object.
+    box : tuple of int
+        The part of the image that `pixels` are, x0, y0, x1, y1, half open.
+    pixels : PackedMask
+        Whether a pixel of this part belongs to the object.
+    is_start : bool
+        Whether they are those of a mask and not of marks, so that an unlocked object starts from them.  They replace
+        its earlier box and mask.
+    is_held : bool
+        Whether the object is not locked, but held while others are drawn.
+    """
+
+    label: int
+    box: tuple[int, int, int, int]
+    pixels: PackedMask
+    is_start: bool = False
+    is_part: bool = False
+    is_held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unlock:
+    """A locked or held object takes part in cuts again."""
+
+    label: int
+    is_part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The marks of an object so far, and its name, have no effect."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """All records before this one have no effect, except locks and names of objects."""
+
+    is_part: bool = False
+
+
+Locator = Box | MaskHint  # a record that says where the object is, without marks of it
+Record = Stroke | Locator | Marks | Describe | Lock | Unlock | Delete | Clear
+KINDS: dict[str, type] = {
+    "stroke": Stroke,
+    "erase": Stroke,
+    "box": Box,
+    "start": MaskHint,
+    "strokes": Marks,
+    "describe": Describe,
+    "lock": Lock,
+    "unlock": Unlock,
+    "delete": Delete,
+    "clear": Clear,
+}
+
+
+# What records say together
+
+
+class Objects(NamedTuple):
+    """What the records of a session say about objects, apart from marks.
+
+    described   name and colour, by label
+    locked      the locked objects, by label
+    held        those that are held
+    opened      those that were unlocked and start from their pixels
+    """
+
+    described: dict[int, Describe]
+    locked: dict[int, Lock]
+    held: dict[int, Lock]
+    opened: dict[int, Lock]
+
+    @property
+    def closed(self) -> dict[int, Lock]:
+        """The objects that take no part in cuts; locked ones are last, as their pixels hide those of others."""
+        return self.held | self.locked
+
+
+def objects_of(records: Sequence[Record]) -> Objects:
+    """What records say about objects."""
+    objects = Objects({}, {}, {}, {})
+    described, locked, held, opened = objects
+    for record in records:
+        if isinstance(record, Describe):
+            described[record.label] = record
+        elif isinstance(record, Lock):
+            for others in (locked, held, opened):
+                others.pop(record.label, None)
+            (held if record.is_held else locked)[record.label] = record
+        elif isinstance(record, Unlock):
+            lock = locked.pop(record.label, None) or held.pop(record.label, None)
+            if lock is not None and lock.is_start:
+                opened[record.label] = lock
+        elif isinstance(record, Delete):
+            for found in objects:
+                found.pop(record.label, None)
+        elif isinstance(record, Clear):
+            held.clear()
+            opened.clear()
+    return objects
+
+
+def after_clear(records: Sequence[Record]) -> Sequence[Record]:
+    """The records after the last `Clear`."""
+    for k in range(len(records) - 1, -1, -1):
+        if isinstance(records[k], Clear):
+            return records[k + 1 :]
+    return records
+
+
+def effective(records: Sequence[Record]) -> Sequence[Record]:
+    """The records that have an effect: those after the last `Clear`, and what remains of those before it."""
+    last = after_clear(records)
+    if len(last) == len(records):
+        return records
+    before = objects_of(records[: -len(last) or None])
+    return (*before.described.values(), *before.locked.values(), *last)
+
+
+def locator_of(records: Sequence[Record]) -> Locator | None:
+    """The last box or mask of an object that takes part in cuts.
+
+    A box replaces masks, but remains background outside if one follows.
+    """
+    return next(_locators(records), None)
+
+
+def box_of(records: Sequence[Record]) -> Box | None:
+    """The last box of an object that takes part in cuts, outside of which all is background."""
+    return next((one for one in _locators(records) if isinstance(one, Box)), None)
+
+
+def _locators(records: Sequence[Record]) -> Iterator[Locator]:
+    """The boxes and masks in effect, the last one first."""
+    replaced = {*objects_of(records).closed}
+    for record in reversed(after_clear(records)):
+        if isinstance(record, Locator) and record.label not in replaced:
+            yield record
+        elif isinstance(record, Delete) or (isinstance(record, Lock) and record.is_start):
+            replaced.add(record.label)
+
+
+def boxes_of(records: Sequence[Record]) -> dict[int, Box]:
+    """The last box of each object, also of those that are locked or held."""
+    boxes: dict[int, Box] = {}
+    for record in after_clear(records):
+        if isinstance(record, Box):
+            boxes[record.label] = record
+        elif isinstance(record, Delete):
+            boxes.pop(record.label, None)
+    return boxes
+
+
+def common_length(some: Sequence, others: Sequence) -> int:
+    """The number of first elements that two sequences share; the same objects, whose values need no comparison."""
+    pairs = enumerate(zip(some, others, strict=False))
+    return next((k for k, (one, other) in pairs if one is not other), min(len(some), len(others)))
+
+
+def locks_of(labels: np.ndarray, is_start: bool) -> list[Lock]:
+    """The locks of all objects of a label map (H, W), which are undone together."""
+    from scipy.ndimage import find_objects
+
+    found = [(label, part) for label, part in enumerate(find_objects(labels), 1) if part is not None]
+    locks = []
+    for label, (rows, columns) in found:
+        box = columns.start, rows.start, columns.stop, rows.stop
+        pixels = PackedMask.of(labels[rows, columns] == label)
+        locks.append(Lock(label, box, pixels, is_start, label != found[-1][0]))
+    return locks
+
+
+def hold_of(labels: np.ndarray, label: int, is_start: bool) -> Lock:
+    """The record that holds an object with its pixels in labels (H, W), perhaps none, undone with the next record."""
+    lock = next(iter(locks_of(np.where(labels == label, labels, np.int16(0)), is_start)), None)
+    if lock is None:
+        lock = Lock(label, (0, 0, 1, 1), PackedMask.of(np.zeros((1, 1), bool)), is_start)
+    return replace(lock, is_part=True, is_held=True)
+
+
+def paste(labels: np.ndarray, locks: Iterable[Lock]) -> np.ndarray:
+    """Write the labels of locked objects to labels (H, W), in place."""
+    for lock in locks:
+        x0, y0, x1, y1 = lock.box
+        np.copyto(labels[y0:y1, x0:x1], lock.label, where=lock.pixels.values())
+    return labels
+
+
+# Checked records, from a caller or a file
+
+
+def check_label(label, least: int = 1) -> int:
+    """A checked label, of an object by default; InputError for anything else."""
+    check_number(label, "label", integer=True)
+    if not least <= label <= MAX_LABEL:
+        values = f"1 to {MAX_LABEL} for an object"
+        raise InputError(f"label must be {'' if least else '0 for the background or '}{values}, got {label}")
+    return int(label)
+
+
+def make_stroke(points: ArrayLike, radius, label, shape, axis=None, slice=None, is_part=False) -> Stroke:
+    """A checked stroke on a grid of a shape; InputError names the argument that is wrong."""
+    try:
+        xy = np.asarray(points, float)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"points must be numbers of shape (N, 2), x and y, got {points!r:.80}") from None
+    if xy.shape == (2,):
+        xy = xy[None]
+    if xy.ndim != 2 or xy.shape[1] != 2 or not 0 < len(xy) <= MAX_POINTS:
+        raise InputError(f"points must have shape (N, 2) with 1 to {MAX_POINTS} points x, y, got shape {xy.shape}")
+    if not np.isfinite(xy).all() or np.abs(xy).max() > 1e7:
+        raise InputError("points hold NaN, infinity or numbers above 1e7; pass pixels of the image")
+    check_number(radius, "radius")
+    if not 0 < radius <= 1e6:  # also NaN
+        raise InputError(f"radius must be above 0 and at most 1e6 pixels, got {radius}")
+    if label is not None:
+        label = check_label(label, 0)
+    if len(shape) == 2:
+        if axis is not None or slice is not None:
+            raise InputError("axis and slice select a slice of a volume, but the session has an image; omit both")
+    else:
+        axis = 0 if axis is None else axis
+        check_number(axis, "axis", integer=True)
+        if not 0 <= axis < 3:
+            raise InputError(f"axis must be 0, 1 or 2, got {axis}")
+        if slice is None:
+            raise InputError("slice is missing; a stroke in a volume needs the index of its slice along the axis")
+        check_number(slice, "slice", integer=True)
+        if not 0 <= slice < shape[axis]:
+            raise InputError(f"slice must be 0 to {shape[axis] - 1} along axis {axis}, got {slice}")
+        axis, slice = int(axis), int(slice)
+    return Stroke(tuple(map(tuple, xy.tolist())), float(radius), label, axis, slice, bool(is_part))
+
+
+def make_box(box, shape, label: int = OBJECT) -> Box:
+    """A checked box, clipped to the image or volume; InputError for an empty box, one outside, or one of all."""
+    label = check_label(label)
+    what, unit, size = "image", "pixel", "{} wide and {} high"
+    if len(shape) == 3:
+        if label != OBJECT:
+            raise InputError(f"a box in a volume finds object {OBJECT}; draw strokes for object {label}")
+        what, unit, size = "volume", "voxel", "{} wide, {} high and {} deep"
+    values: Any = check_box(box) if len(shape) == 2 else whole_numbers(box, 6)
+    if values is None:
+        raise InputError(f"a box in a volume needs six integers x0, y0, z0, x1, y1, z1, got {box!r:.80}")
+    sizes = shape[::-1]
+    low = [max(start, 0) for start in values[: len(sizes)]]
+    high = [min(stop, n) for stop, n in zip(values[len(sizes) :], sizes, strict=True)]
+    if any(start >= stop for start, stop in zip(low, high, strict=True)):
+        shown = ",".join(map(str, values))
+        raise InputError(f"box {shown} contains no {unit} of the {what}, which is {size.format(*sizes)}")
+    if not any(low) and tuple(high) == tuple(sizes):
+        raise InputError(f"box covers the whole {what}, so no background is left to learn from; draw it tighter")
+    return Box((*low, *high), label)
+
+
+def make_mask_hint(values: ArrayLike, shape) -> Box | MaskHint:
+    """A checked start mask, or the box that it stands for in an image; InputError for another size, or no mask."""
+    if len(shape) == 3:
+        return MaskHint(PackedMask.of(volume_mask_of(values, shape)))
+    mask = fitted(mask_of(values, "mask"), shape, "mask")
+    if (box := box_of_rectangle(mask)) is not None:
+        return make_box(box, shape)
+    return MaskHint(PackedMask.of(mask))
+
+
+def make_marks(marks: ArrayLike, shape) -> Marks:
+    """Checked marks of a grid: a label, or -1 where nothing is marked; InputError for anything else."""
+    values = array_of(marks, "strokes")
+    if values.dtype.kind not in "iu":
+        raise InputError(
+            f"strokes must hold integers, got {values.dtype}; -1 is none, 0 the background, 1 and above the objects"
+        )
+    if values.shape != tuple(shape):
+        raise InputError(f"strokes have shape {values.shape}, but the image has {shape}; make them the same size")
+    low, high = int(values.min()), int(values.max())
+    if low < -1 or high > MAX_LABEL:
+        raise InputError(
+            f"strokes must be -1 for none, 0 for the background or 1 to {MAX_LABEL} for an object, got {low} to {high}"
+        )
+    return Marks(PackedMask.of((values.astype(np.int16) + 1).astype(np.uint8)))
+
+
+def make_description(label, name, colour) -> Describe:
+    """A checked name and colour; InputError names the argument that is wrong."""
+    if not isinstance(name, str) or len(name) > MAX_NAME or not name.isprintable():
+        raise InputError(f"name must be at most {MAX_NAME} characters that can be printed, got {name!r:.80}")
+    if colour is not None:
+        is_colour = isinstance(colour, Sequence) and len(colour) == 3
+        if not is_colour or not all(type(one) is int and 0 <= one <= 255 for one in colour):
+            raise InputError(f"colour must be None or R, G, B, integers of 0 to 255, got {colour!r:.80}")
+        colour = (colour[0], colour[1], colour[2])
+    return Describe(check_label(label), name, colour)
+
+
+def _stored_lock(shape, data, label, box, **flags) -> Lock:
+    x0, y0, x1, y1 = box
+    if len(shape) != 2 or {*map(type, box)} != {int} or not (0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]):
+        raise ValueError("box")
+    return Lock(check_label(label), (x0, y0, x1, y1), PackedMask.of_data(data, (y1 - y0, x1 - x0), bool), **flags)
+
+
+def _stored_mask(shape, data, is_soft=False) -> MaskHint:
+    return MaskHint(PackedMask.of_data(data, shape, np.uint8 if is_soft else bool))
+
+
+READERS: dict[str, Callable[..., Record]] = {  # of the shape of the grid, the compressed values, and the JSON's content
+    "stroke": lambda shape, _, points, radius, label, **more: make_stroke(points, radius, label, shape, **more),
+    "erase": lambda shape, _, points, radius, **more: make_stroke(points, radius, None, shape, **more),
+    "box": lambda shape, _, **given: make_box(shape=shape, **given),
+    "start": _stored_mask,
+    "strokes": lambda shape, data: Marks(PackedMask.of_data(data, shape, np.uint8)),
+    "describe": lambda shape, _, **given: make_description(**given),
+    "lock": _stored_lock,
+    "unlock": lambda shape, _, label, is_part=False: Unlock(check_label(label), is_part),
+    "delete": lambda shape, _, label: Delete(check_label(label)),
+    "clear": lambda shape, _, is_part=False: Clear(is_part),
+}
+
+
+def from_json(content: dict, shape: tuple[int, ...], data) -> Record:
+    """The record of `as_json` with the compressed values of its mask, if there is one; an error for anything else."""
+    flags = [value for name, value in content.items() if name.startswith("is_")]
+    if not all(value is True for value in flags) or content.get("label", 0) is None:
+        raise ValueError("flags")
+    return READERS[content["kind"]](shape, data, **{name: one for name, one in content.items() if name != "kind"})
+
+
+def as_json(record: Record) -> dict:
+    """A record as JSON, without the values of its mask."""
+    kind = next(kind for kind, one in KINDS.items() if isinstance(record, one))
+    content: dict = {"kind": "erase" if kind == "stroke" and record.label is None else kind}  # type: ignore[union-attr]
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if field.name != "pixels" and value is not False and (value is not None or field.name == "colour"):
+            content[field.name] = value
+    is_soft = isinstance(record, MaskHint) and record.pixels.dtype != np.dtype(bool).str
+    return content | ({"is_soft": True} if is_soft else {})
+
+
+# Undo and redo
+
+
+class RecordHistory(NamedTuple):
+    """The records, and those that were undone and can be repeated; an edit replaces it as a whole.
+
+    Parts of a stroke, and what precedes a record as its part, are undone and repeated together with it.
+
+    records     in order
+    undone      the first one to be repeated is the last
+    is_final    whether the last edit is complete: no part of a stroke that is still being drawn
+    """
+
+    records: tuple[Record, ...] = ()
+    undone: tuple[Record, ...] = ()
+    is_final: bool = True
+
+    def with_added(self, *records: Record, is_final: bool = True) -> "RecordHistory":
+        """The history after records were added; what was undone is kept until an edit is complete."""
+        return RecordHistory((*self.records, *records), () if is_final else self.undone, is_final)
+
+    def with_undone(self) -> "RecordHistory | None":
+        """The history without the last record and its parts; None if there is none.
+
+        A stroke that is still being drawn is given up, not kept to be repeated.
+        """
+        count = len(self.records) - 1
+        while count > 0 and is_part(self.records[count - 1]):
+            count -= 1
+        if count < 0:
+            return None
+        return RecordHistory(self.records[:count], self.undone + (self.records[count:][::-1] if self.is_final else ()))
+
+    def with_repeated(self) -> "RecordHistory | None":
+        """The history with the record that was undone last; None if there is none, or a stroke is being drawn."""
+        count = len(self.undone) - 1 if self.is_final else -1
+        while count > 0 and is_part(self.undone[count]):
+            count -= 1
+        return None if count < 0 else RecordHistory(self.records + self.undone[count:][::-1], self.undone[:count])
+
+
+def is_part(record: Record) -> bool:
+    """Whether the next record is undone together with this one."""
+    return getattr(record, "is_part", False)

@@ -1,0 +1,756 @@
+"""`Session`: strokes on an image or a volume, each answered by an exact cut, with undo, storage and export.
+
+Labels are 0 for the background and 1, 2, ... for the objects, as in the label images that a session exports.  (Strokes
+for `segment_labels` differ in one point: there 0 is "no stroke", so the background needs a value of its own.)
+
+A session is a list of records (see apps.session.records).  What is shown is a function of this list, so undo and a
+stored session give the earlier result again.  Whatever exception interrupts an answer, the records are those before
+it, and the next call answers them again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import array_of
+from apps.common.errors import OutputError
+from apps.common.images import InputError, check_same_size, to_rgb
+from apps.common.uncopied import Uncopied
+from apps.segmentation import SPACING
+from apps.segmentation.connected_parts import tidied
+from apps.segmentation.hints import ObjectOptions
+from apps.segmentation.marks import BACKGROUND
+from apps.session.canvas import Canvas, Change
+from apps.session.image_answers import ImageAnswers
+from apps.session.label_maps import label_map_of
+from apps.session.latest_work import LatestWork
+from apps.session.records import (
+    Clear,
+    Delete,
+    Describe,
+    Lock,
+    Record,
+    RecordHistory,
+    Stroke,
+    Unlock,
+    as_json,
+    box_of,
+    check_label,
+    effective,
+    hold_of,
+    locks_of,
+    make_box,
+    make_description,
+    make_marks,
+    make_mask_hint,
+    make_stroke,
+    objects_of,
+    paste,
+)
+from apps.session.store import Store, Stored, history_in
+from apps.session.volume_answers import VolumeAnswers
+from apps.volumes.voxel_geometry import Volume
+from gridcut.device import DeviceName, cuda_is_available
+from gridcut.device.result import GridResult
+
+if TYPE_CHECKING:
+    from apps.app.notebook import SessionWidget
+
+KEEP = ("touching", "all")
+DEVICES = ("auto", "cpu", "cuda")
+SMALL = 0.01  # share of an object's pixels: smaller parts of it, and holes in it, are cleaned up
+MARK_SOMETHING = "mark the object"
+MARK_BACKGROUND = "mark the background"
+MARK_OBJECT = "mark an object"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SessionResult(GridResult):
+    """Labels of a session, with the certificate of their cut.
+
+    Attributes
+    ----------
+    labels : ndarray of int16, the image's shape
+        0 background, 1 and above the objects.
+    values : tuple of int
+        The labels that the marks define.
+    energy : float or None
+        Energy in nats of the cut; None if there was nothing to cut.
+    certified : bool
+        Whether `Cut.check` certified the cut: of the image, above a megapixel of the part near the outline, and above 4
+        megapixels of the reduced image.  Several labels: that no expansion move lowers the energy.
+    """
+
+    labels: np.ndarray
+    values: tuple
+    energy: float | None
+    certified: bool
+
+    def _figure(self):
+        return self.labels
+
+
+class Session(Uncopied):
+    """An interactive segmentation of an image or a volume.
+
+    Parameters
+    ----------
+    image : array_like, shape (H, W), (H, W, 3), (H, W, 4) or (D, H, W), or apps.volumes Volume
+        Image: integers in [0, 255], uint16, or floats in [0, 1].  An array of three axes is a volume if `spacing` is
+        given or its last axis is longer than 4; a volume holds finite numbers of any scale.  The array must not change
+        later.
+    spacing : sequence of three float, optional
+        Size of a voxel along z, y and x, in any unit.  Default: that of the `Volume`, or 1, 1, 1.
+    keep : {"touching", "all"}, default "touching"
+        Whether parts of an object that touch none of its strokes become background.  With a box or a start mask, all
+        parts are kept; unless "all" is passed, except for specks, as by `apps.segment`.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where two labels are cut.
+    callback : callable, optional
+        Called without arguments by the worker thread after every change of the labels in the background.
+
+    Raises
+    ------
+    InputError
+        A ValueError with a one-line message: an array that is neither an image nor a volume, or invalid options.
+
+    Notes
+    -----
+    Methods may be called from any thread, one after the other.  `stroke` answers before it returns.  In an image above
+    a megapixel, the answer is computed on a reduced grid.  After a final stroke, a worker thread finds the labels of
+    `segment` or `segment_labels` for the same strokes; a newer final stroke replaces the work in progress.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps import Session
+    >>> image = np.zeros((40, 60), np.uint8)
+    >>> image[10:30, 20:40] = 200
+    >>> session = Session(image, device="cpu")
+    >>> session.stroke([(25, 20), (35, 20)], radius=2)
+    >>> session.state["message"]
+    'mark the background'
+    >>> session.stroke([(5, 5), (55, 5)], radius=2, label=0)
+    >>> session.wait()
+    True
+    >>> int(session.mask.sum())
+    400
+    """
+
+    instead = "use save and Session.load, or restore(session.records) of another Session with the image"
+
+    def __init__(
+        self,
+        image: ArrayLike | Volume,
+        spacing: Sequence[float] | None = None,
+        *,
+        keep: str = "touching",
+        device: DeviceName = "auto",
+        callback: Callable[[], None] | None = None,
+    ):
+        if keep not in KEEP:
+            raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
+        if callback is not None and not callable(callback):
+            raise InputError(f"callback must be callable or None, got {type(callback).__name__}")
+        if device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+        if device == "cuda" and not cuda_is_available():
+            raise InputError("device is 'cuda', but no CUDA GPU was found; pass 'cpu' or 'auto'")
+        self._volume = image if isinstance(image, Volume) else None
+        if isinstance(image, Volume):
+            spacing = image.geometry.spacing if spacing is None and image.geometry is not None else spacing
+            image = image.values
+        values = self._values = array_of(image, "image")
+        is_volume = self._volume is not None or spacing is not None or (values.ndim == 3 and values.shape[2] > 4)
+        self._spacing = SPACING if spacing is None else spacing
+        self._keep = keep
+        self._callbacks = [] if callback is None else [callback]
+        self._lock = threading.RLock()
+        self._answers: ImageAnswers | VolumeAnswers
+        if is_volume:
+            self._answers = VolumeAnswers(values, self._spacing, keep, device, self._lock)
+        else:
+            self._answers = ImageAnswers(lambda: to_rgb(values), keep, device, self._lock)
+        self._history = RecordHistory()  # replaced as a whole, so that no exception leaves it between two states
+        self._requested: RecordHistory | None = self._history  # what the worker was asked to refine last
+        self._version, self._seconds = 0, 0.0
+        self._certified_version = -1
+        self._worker = LatestWork(self._refine)
+        self.store: Store | None = None  # the file of a session that is kept in one
+
+    def __repr__(self) -> str:
+        return f"Session({'x'.join(map(str, self.shape[::-1]))}, {len(self.records)} records)"
+
+    # Records
+
+    def stroke(
+        self,
+        points: ArrayLike,
+        radius: float,
+        label: int = 1,
+        axis: int | None = None,
+        slice: int | None = None,
+        *,
+        final: bool = True,
+    ) -> None:
+        """Mark pixels with a label, and answer.
+
+        Parameters
+        ----------
+        points : array_like, shape (N, 2)
+            x and y in pixels, of a polyline; pixel (i, j) covers [i, i + 1) x [j, j + 1).  In a slice of a volume, x is
+            along the last of its two axes and y along the first.
+        radius : float
+            Of the brush, in pixels; in a slice, in voxels along x, and the brush is round in the unit of `spacing`.
+        label : int, default 1
+            0 for the background, 1 to 254 for an object.
+        axis, slice : int, optional
+            Slice of a volume: its index along axis 0 (z, the default), 1 (y) or 2 (x).
+        final : bool, default True
+            False while the pointer is down: this part of the stroke is answered, and nothing is started in the
+            background.  The next part starts with the last point of this one.  After the last part, with True, `undo`
+            removes all parts together.
+
+        Raises
+        ------
+        TypeError, InputError
+            Arguments of another type or shape, or outside their range; the session is unchanged.
+        """
+        stroke = make_stroke(points, radius, label, self.shape, axis, slice, not final)
+        self._check_open(label)
+        self._draw(stroke, final=final)
+
+    def erase(
+        self, points: ArrayLike, radius: float, axis: int | None = None, slice: int | None = None, *, final: bool = True
+    ) -> None:
+        """Remove the strokes below a stroke; parameters as in `stroke`."""
+        self._draw(make_stroke(points, radius, None, self.shape, axis, slice, not final), final=final)
+
+    def box(self, box: Sequence[int], label: int = 1) -> None:
+        """Find an object in a box in pixels, half open; all outside is background.
+
+        (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume, there of object 1.  The object is found in
+        the background, and later strokes correct it.  A box replaces an earlier one of the object, and its start mask.
+
+        In an image, other objects keep the pixels found before, and the object keeps those found in the box when
+        another one is drawn, until its label is drawn again, or a stroke over its pixels: it is then found from its
+        pixels and strokes.  For this, a stroke of another object waits until the object in the box is found.
+
+        Raises InputError for anything else, for a box without pixels or with all, and for a locked object.
+        """
+        one = make_box(box, self.shape, label)
+        self._check_open(one.label)
+        self._draw(one)
+
+    def start_from(self, mask: ArrayLike) -> None:
+        """Start from a rough or soft mask of an image, or a rough one of the volume's shape.
+
+        It is a hint, which colours and strokes override.  For an image, it has one of the forms that `segment` accepts
+        as `start`, and a full rectangle is a box.  For a volume, it holds booleans, integers above 0 on the object, or
+        probabilities in [0, 1].  Raises InputError for another size, and a mask without object or background.
+
+        A label map of an image, integers with 0 for the background and several objects, gives as many locked objects
+        with these pixels.  To correct one, unlock it: it is then found again, from its pixels and strokes.
+        """
+        labels = label_map_of(mask, "mask") if len(self.shape) == 2 else None
+        if labels is not None:
+            check_same_size(labels, self.shape, "mask")
+            locked = objects_of(self._history.records).locked.values()
+            held = paste(np.zeros(self.shape, np.uint8), locked) > 0
+            locks = locks_of(np.where(held, np.uint8(0), labels), is_start=True)
+            for lock in locks:
+                self._check_open(lock.label)
+            self._add(*locks)
+            return
+        hint = make_mask_hint(mask, self.shape)
+        self._check_open(hint.label)
+        self._draw(hint)
+
+    def set_strokes(self, strokes: ArrayLike) -> None:
+        """Replace all strokes, also boxes and start masks, by those of an array, and answer.
+
+        For strokes that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel, the
+        result is that of strokes on the same pixels; in a volume, that of `segment_object`.  A call reads the whole
+        array, O(N) for N pixels; the cut starts from the last one.
+
+        Parameters
+        ----------
+        strokes : array_like of int, the image's shape
+            -1 none, 0 the background, 1 to 254 an object.  Beware of label images in which 0 is no stroke.
+
+        Raises
+        ------
+        InputError
+            Another shape, dtype or value; the session is unchanged.
+        """
+        self._add(Clear(is_part=True), make_marks(strokes, self.shape))
+
+    def clear(self) -> None:
+        """Remove all strokes, boxes and start masks; `undo` restores them."""
+        self._add(Clear())
+
+    def undo(self) -> bool:
+        """Remove the last record, or for good a stroke whose last part is missing; False if there is none."""
+        return self._step(RecordHistory.with_undone)
+
+    def redo(self) -> bool:
+        """Repeat the record that was undone last; False if there is none."""
+        return self._step(RecordHistory.with_repeated)
+
+    def restore(self, records: Sequence[Record]) -> None:
+        """Replace all records by those of a session with an image of the same shape, and answer once.
+
+        What `undo` and `redo` could restore is forgotten.
+        """
+        with self._lock:
+            self._change_to(RecordHistory(tuple(records)))
+
+    # Objects
+
+    @property
+    def objects(self) -> dict[int, dict]:
+        """The objects that are marked, described or locked, by label.
+
+        name     perhaps empty
+        colour   R, G, B, or None for that of the label
+        locked   whether it is
+        """
+        with self._lock:
+            described, locked, *_ = objects_of(self._history.records)
+            labels = sorted({*self._answers.present(), *described} - {BACKGROUND})
+        shown = ((label, described.get(label, Describe(label, "", None))) for label in labels)
+        return {label: {"name": one.name, "colour": one.colour, "locked": label in locked} for label, one in shown}
+
+    def describe(self, label: int, name: str = "", colour: Sequence[int] | None = None) -> None:
+        """Give an object a name, perhaps empty, and a colour R, G, B in 0 .. 255, by default that of its label.
+
+        They are kept in `objects`, in files of the session and in exported annotations, also when strokes are removed.
+        """
+        self._add(make_description(label, name, colour))
+
+    def lock(self, label: int) -> None:
+        """Let an object of an image keep the pixels that it has when nothing is pending, whatever is marked later.
+
+        Other objects are then cut without these pixels, exactly and as fast as if there were no further object.
+        Strokes on them have no effect, and strokes with its label are rejected.  `clear` and `set_strokes` keep it.
+        """
+        self._lock_object(label, is_cleaned=False)
+
+    def clean_up(self, label: int) -> None:
+        """Lock an object of an image as `lock`, without its small parts and with its small holes.
+
+        These are those of less than SMALL of its pixels.  Parts with a mark of the object, holes with one of the
+        background, and pixels of other objects stay.  `undo` and `unlock` restore what was found before.
+        """
+        self._lock_object(label, is_cleaned=True)
+
+    def _lock_object(self, label: int, is_cleaned: bool) -> None:
+        self._check_open(check_label(label))
+        self.wait()
+        with self._lock:
+            found = self.labels
+            labels = np.where(found == label, found, np.int16(0))
+            if labels.ndim != 2 or not labels.any():
+                held = "is in a volume; objects of images" if labels.ndim != 2 else "has no pixels yet; marked objects"
+                raise InputError(f"object {label} {held} can be locked")
+            if is_cleaned:
+                canvas = Canvas(self.shape, self.shape)
+                canvas.change_to(self._history.records)
+                marks = np.where((found == label) | (found == BACKGROUND), canvas.all_marks(), BACKGROUND)
+                labels = tidied(labels, marks, int(SMALL * np.count_nonzero(labels)), keep_one=True)
+            objects = objects_of(self._history.records)
+            is_start = label in objects.opened or (label in objects.held and objects.held[label].is_start)
+            self._add(*locks_of(labels, is_start))
+
+    def unlock(self, label: int) -> None:
+        """Let a locked object take part again, with its strokes or box; one of a label map starts from its pixels."""
+        if check_label(label) not in objects_of(self._history.records).locked:
+            raise InputError(f"object {label} is not locked")
+        self._draw(Unlock(label))
+
+    def delete(self, label: int) -> None:
+        """Remove the strokes, the box and the name of an object; for the first one, also the start mask."""
+        self._check_open(check_label(label))
+        self._add(Delete(label))
+
+    def _check_open(self, label: int) -> None:
+        """Raise InputError for a locked object."""
+        if label in objects_of(self._history.records).locked:
+            raise InputError(f"object {label} is locked; unlock it first")
+
+    def _draw(self, record: Record, *, final: bool = True) -> None:
+        """Add a record that draws on objects; what was found of the others stays.
+
+        An object in a box is found alone.  So it is held when another one is drawn, and its box holds all others that
+        were drawn before.  A held object takes part again, from its pixels or marks, when it is drawn, or a stroke
+        covers some of its pixels.
+        """
+        records, pixels = self._history.records, None
+        if len(self.shape) == 2 and (box_of(records) is not None or objects_of(records).held):
+            if isinstance(record, Stroke):
+                pixels = Canvas(self.shape, self.shape).change_to((replace(record, label=BACKGROUND),))
+            if self._left_by(record, pixels):
+                self.wait()  # the final answer is held
+        with self._lock:
+            left, held = self._left_by(record, pixels), objects_of(self._history.records).held
+            holds = [hold_of(self.labels, label, label in self._answers.started) for label in sorted(left)]
+            closed = held | {lock.label: lock for lock in holds}
+            again = sorted(self._drawn_by(record, pixels, closed) & {*closed})
+            self._add(*holds, *(Unlock(label, is_part=True) for label in again), record, final=final)
+
+    def _left_by(self, record: Record, pixels: Change | None) -> set[int]:
+        """The objects that a record leaves, to be held."""
+        with self._lock:
+            self._settle()
+            records = self._history.records
+            objects = objects_of(records)
+            drawn = self._drawn_by(record, pixels, objects.held)
+            box = box_of((*records, *(Unlock(label) for label in drawn & {*objects.held}), record))
+            if box is None or len(self.shape) == 3:
+                return set()
+            live = {*self._answers.present()} - {BACKGROUND, *objects.closed}
+            return live - drawn if drawn == {box.label} else live & {box.label} if drawn else set()
+
+    def _drawn_by(self, record: Record, pixels: Change | None, held: dict[int, Lock]) -> set[int]:
+        """The objects that a record draws: that of its label, and held ones of which a stroke covers pixels."""
+        label = getattr(record, "label", None)
+        drawn = {label} if label else set()
+        if pixels is not None and held:
+            labels = paste(np.zeros(self.shape, np.uint8), held.values())[pixels.region]
+            drawn |= {*np.unique(labels[pixels.after == BACKGROUND]).tolist()} - {0}
+        return drawn
+
+    # Answers
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is pending; False if `timeout` seconds passed before.
+
+        Raises the error of the worker, if there was one.
+        """
+        with self._lock:
+            self._settle()
+        try:
+            return self._worker.wait(timeout)
+        except Exception:
+            self._requested = None  # so that it is tried again
+            raise
+
+    def listen(self, callback: Callable[[], None]) -> None:
+        """Call a function, too, after every change of the labels in the background; see the constructor."""
+        self._callbacks.append(callback)
+
+    def _add(self, *records: Record, final: bool = True) -> None:
+        """Add records that are parts of one edit, and answer."""
+        with self._lock:
+            self._change_to(self._history.with_added(*records, is_final=final))
+
+    def _step(self, move: Callable[[RecordHistory], RecordHistory | None]) -> bool:
+        """Undo or repeat a record, and answer; False if there is none."""
+        with self._lock:
+            history = move(self._history)
+            if history is None:
+                return False
+            self._change_to(history)
+        return True
+
+    def _change_to(self, history: RecordHistory) -> None:
+        """Answer and store a history, which then is the session's own; after an exception, the earlier one still is."""
+        self._answer(history.records)
+        if self.store is not None and history.is_final:
+            self.store.keep(history)
+        self._history = history
+        self._request()
+
+    def _settle(self) -> None:
+        """Answer again, if an exception has left other answers than those of the records."""
+        if self._answers.answered is not self._history.records:
+            self._requested = None
+            self._answer(self._history.records)
+        self._request()
+
+    def _answer(self, records: Sequence[Record]) -> None:
+        start = time.perf_counter()
+        self._version += 1
+        self._answers.change_to(records)
+        self._seconds = time.perf_counter() - start
+
+    def _request(self) -> None:
+        """Let the worker refine the history, unless it was asked for that already."""
+        if self._history.is_final and self._requested is not self._history:
+            self._worker.request()
+            self._requested = self._history
+
+    def _refine(self, check: Callable[..., None]) -> None:
+        """In the worker: better labels for the records."""
+        with self._lock:
+            records = self._history.records
+        self._answers.refine(records, check, self._publish)
+
+    def _publish(self) -> None:
+        with self._lock:
+            self._version += 1
+        for callback in list(self._callbacks):
+            callback()
+
+    # Results
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the image, (H, W), or of the volume, (D, H, W)."""
+        return self._answers.shape
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """The image as float32 RGB (H, W, 3) in [0, 1], computed again each time, or the volume."""
+        return to_rgb(self._values) if len(self.shape) == 2 else self._values
+
+    @property
+    def spacing(self) -> tuple[float, ...]:
+        """Size of a voxel along z, y and x; 1, 1, 1 for an image."""
+        return tuple(map(float, self._spacing))
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
+        with self._lock:
+            self._settle()
+            return self._answers.labels()
+
+    @property
+    def mask(self) -> np.ndarray:
+        """Whether a pixel belongs to any object; bool, the image's shape."""
+        return self.labels > 0
+
+    @property
+    def preview(self) -> np.ndarray:
+        """Labels on the grid that answers strokes: that of the image, or a reduced one, for display."""
+        with self._lock:
+            self._settle()
+            return self._answers.preview
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records in effect, immutable; those that an edit did not change are the same objects as before."""
+        return effective(self._history.records)
+
+    @property
+    def strokes(self) -> list[dict]:
+        """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or strokes."""
+        return [as_json(record) for record in self.records]
+
+    @property
+    def state(self) -> dict:
+        """What to display about the session.
+
+        version     counts changes of the labels
+        energy      nats, of the labels' cut; None without one
+        seconds     that the last answer took
+        certified   whether `result` certified these labels, as `SessionResult` describes
+        exact       whether the labels are a cut for all strokes and the current models (above a megapixel, `segment`'s)
+        pending     whether better labels are being computed
+        message     what to mark next, or an empty string
+        labels      the labels marked, ascending
+        undo, redo  whether there is a record to remove, or to repeat
+        """
+        with self._lock:
+            self._settle()
+            values = self._answers.present()
+            return {
+                "version": self._version,
+                "energy": self._answers.energy,
+                "seconds": self._seconds,
+                "certified": self._certified_version == self._version,
+                "exact": self._answers.is_exact,
+                "pending": self._worker.is_pending,
+                "message": _message(values),
+                "labels": list(values),
+                "undo": bool(self._history.records),
+                "redo": bool(self._history.undone) and self._history.is_final,
+            }
+
+    def result(self) -> SessionResult:
+        """Wait, and return the labels with a certificate.
+
+        Raises CertificateError if the cut were not minimal.
+        """
+        with self._lock:
+            if not self._answers.is_exact:
+                self._worker.request()
+        self.wait()
+        with self._lock:
+            self._settle()
+            solved = self._answers.solved
+            if solved is not None:
+                solved.check()
+                self._certified_version = self._version
+            return SessionResult(
+                self._answers.labels(), self._answers.present(), self._answers.energy, solved is not None
+            )
+
+    def close(self) -> None:
+        """Stop the work in the background, and wait for its end; let others use the file of a session that is kept."""
+        if self.store is not None:
+            with contextlib.suppress(OutputError):  # they can be found again
+                self.store_labels()
+        self._worker.stop()
+        if self.store is not None:
+            self.store.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+    # Files
+
+    def store_labels(self) -> None:
+        """Add the labels to the file of a session that is kept in one."""
+        with self._lock:
+            history, labels = self._history, self.labels
+        if self.store is not None:
+            self.store.add_labels(history, labels)
+
+    def save(self, path: str | Path, name: str = "image") -> None:
+        """Write the records, what `undo` and `redo` could restore, and the labels to a file, as a whole.
+
+        `name` is that of the image, for messages.  `cutmatch segment --resume-session` reads the sessions of images,
+        too; several objects are one there.
+        """
+        with self._lock:
+            stored = Stored(self._history, self._options, self.labels)
+        with Store(path, replaces=True) as store:
+            store.begin(name, self._stored_pixels, self.shape, stored, "started")
+
+    @classmethod
+    def load(
+        cls, path: str | Path, image: ArrayLike | Volume, spacing: Sequence[float] | None = None, **options
+    ) -> Session:
+        """Read a session that `save` or `cutmatch segment --save-session` wrote for this image.
+
+        `options` are those of the constructor; `keep` is that of the session unless it is passed.  Raises InputError
+        for another file, a damaged one, one that is in use, and the session of another image.
+        """
+        with Store(path) as store:
+            return cls._stored(store, image, spacing, options)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        image: ArrayLike | Volume,
+        spacing: Sequence[float] | None = None,
+        *,
+        name: str = "image",
+        option: str = "path",
+        **options,
+    ) -> Session:
+        """A session that is kept in a file, from which it continues if there is one for this image.
+
+        Every edit is in the file before its method returns, and raises OutputError and changes nothing if it cannot be
+        written.  No other process can use the file until `close`.  `name` is that of the image, and `option` that of
+        the path, both for messages; otherwise as `load`.
+        """
+        store = Store(path, option, can_make=True)
+        try:
+            if store.state:
+                session = cls._stored(store, image, spacing, options)
+            else:
+                session = cls(image, spacing, **options)
+                stored = Stored(session._history, session._options)
+                store.begin(name, session._stored_pixels, session.shape, stored, "new")
+            store.hold()
+        except BaseException:
+            store.close()
+            raise
+        session.store = store
+        return session
+
+    @classmethod
+    def _stored(cls, store: Store, image, spacing, options: dict) -> Session:
+        keep = "all" if store.options.keep == "all" else "touching"
+        session = cls(image, spacing, **{"keep": keep, **options})
+        with session._lock:
+            session._change_to(history_in(store.read(session._stored_pixels, session.shape)))
+        return session
+
+    @property
+    def _options(self) -> ObjectOptions:
+        return ObjectOptions("all" if self._keep == "all" else None)
+
+    @property
+    def _stored_pixels(self) -> np.ndarray:
+        """The pixels of which a file holds a digest."""
+        values = self._values
+        return values if values.dtype == np.uint8 and values.shape == (*self.shape, 3) else self.pixels
+
+    def export(self, path: str | Path, kind: str, image: str | Path = "image.png") -> Path:
+        """Write the certified result to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, in an existing folder or a new one; an existing file is replaced.
+        kind : str
+            Images: "mask" and "cutout" (PNG), "labels" (PNG or TIFF), "coco", "coco-rle", "geojson", "labelme" (JSON).
+            Volumes: "mask" and "labels", in the format and geometry of a `Volume`, or in the format of the suffix.
+        image : str or Path, default "image.png"
+            File of the image, which "coco", "coco-rle" and "labelme" refer to.
+
+        Returns
+        -------
+        Path
+            The file written.
+
+        Raises
+        ------
+        InputError, OutputError
+            Another kind, a suffix that does not fit, or a file that cannot be written.
+        """
+        from apps.session.session_export import export_image, export_volume
+
+        labels = self.result().labels
+        if len(self.shape) == 2:
+            return export_image(Path(path), kind, self.pixels, labels, Path(image), self.objects)
+        return export_volume(Path(path), kind, labels, self._spacing, self._volume)
+
+    def widget(self, height: int = 640) -> SessionWidget:
+        """The page of `cutmatch app` for this session, in the output of a notebook's cell.
+
+        Parameters
+        ----------
+        height : int, default 640
+            Height of the page in CSS pixels.
+
+        Returns
+        -------
+        apps.app.notebook.SessionWidget
+            Strokes on the page change the session.
+
+        Raises
+        ------
+        ImportError
+            anywidget is missing; the extra `notebook` installs it.
+        RuntimeError
+            There is no event loop, which a notebook has.
+        """
+        from apps.app.notebook import SessionWidget
+
+        return SessionWidget(self, height)
+
+
+def _message(values: tuple[int, ...]) -> str:
+    if not values:
+        return MARK_SOMETHING
+    if len(values) > 1:
+        return ""
+    return MARK_OBJECT if values == (0,) else MARK_BACKGROUND
