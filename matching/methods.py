@@ -48,9 +48,9 @@ METHODS = {
     "p_hk": Method(Implementation("matching.papers.p_hk:solve", ("threads", "wide"))),
     "apfb": Method(cuda=Implementation("matching.papers.alternate_cuda:apfb", ("search", "grid"))),
     "apsb": Method(cuda=Implementation("matching.papers.alternate_cuda:apsb", ("search", "grid"))),
-    "g_pr_first": Method(cuda=Implementation("matching.papers.g_pr_first_cuda:solve", ("relabel",))),
-    "g_pr_noshr": Method(cuda=Implementation("matching.papers.active_lists_cuda:g_pr_noshr", ("relabel",))),
-    "g_pr_shr": Method(cuda=Implementation("matching.papers.active_lists_cuda:g_pr_shr", ("relabel", "shrink_from"))),
+    "g_pr_first": Method(cuda=Implementation("matching.papers.g_pr_cuda:g_pr_first", ("relabel",))),
+    "g_pr_noshr": Method(cuda=Implementation("matching.papers.g_pr_cuda:g_pr_noshr", ("relabel",))),
+    "g_pr_shr": Method(cuda=Implementation("matching.papers.g_pr_cuda:g_pr_shr", ("relabel", "shrink_from"))),
 }
 
 INITS = {

@@ -61,8 +61,9 @@ CT_BLOCKS = 256  # of the CT variant, as the authors launch it
 
 
 @device_function
-def expand(col_ptr, col_adj, row_match, level, predecessor, counts, c, root_of_c, current_level, grid_slot, with_root):
+def expand(arrays, c, root_of_c, current_level, grid_slot, with_root):
     """Algorithms 2 and 4 for one column; returns the number of its edges."""
+    col_ptr, col_adj, row_match, level, predecessor, counts = arrays
     k = col_ptr[c]
     end = col_ptr[c + 1]
     while k < end:
@@ -136,19 +137,8 @@ def alternate_kernel(col_ptr, col_adj, row_match, col_match, level, predecessor,
                         if level[origin] < UNVISITED:
                             c = int32(c + threads)
                             continue
-                    edges += expand(
-                        col_ptr,
-                        col_adj,
-                        row_match,
-                        level,
-                        predecessor,
-                        counts,
-                        c,
-                        origin,
-                        current_level,
-                        grid_slot,
-                        with_root,
-                    )
+                    arrays = (col_ptr, col_adj, row_match, level, predecessor, counts)
+                    edges += expand(arrays, c, origin, current_level, grid_slot, with_root)
                 c = int32(c + threads)
             grid_sync()
             going = relaxed_load(counts, int32(INSERTED + grid_slot)) > 0

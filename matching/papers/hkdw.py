@@ -45,22 +45,8 @@ def solve(graph: BipartiteGraph, row_match, col_match) -> dict:
             clear(level, queue, reached)
             number = still_free(row_match, free, number)
             times.append(time.perf_counter())
-            search_disjoint(
-                row_ptr,
-                row_adj,
-                row_match,
-                col_match,
-                free,
-                number,
-                ahead,
-                seen,
-                int(counts[PHASES]),
-                False,
-                True,
-                arc,
-                stack,
-                counts,
-            )
+            arrays = (row_ptr, row_adj, row_match, col_match, free, ahead, seen, arc, stack, counts)
+            search_disjoint(arrays, number, int(counts[PHASES]), False, True)
             number = still_free(row_match, free, number)
             times.append(time.perf_counter())
         for name, begin, end in zip(seconds, times, times[1:], strict=False):

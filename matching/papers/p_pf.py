@@ -86,20 +86,7 @@ def solve(graph, row_match, col_match, *, fairness=True, threads=1) -> dict:
     at = np.zeros(graph.rows, np.int64)
 
     def search(free, number, visited, phase, shared):
-        backwards = bool(fairness and phase % 2 == 0)
-        return search_part(
-            graph.row_ptr,
-            graph.row_adj,
-            row_match,
-            col_match,
-            look,
-            at,
-            backwards,
-            free,
-            number,
-            visited,
-            phase,
-            shared,
-        )
+        arrays = (*graph.by_row, row_match, col_match, look, at)
+        return search_part(*arrays, bool(fairness and phase % 2 == 0), free, number, visited, phase, shared)
 
     return run_phases(graph, row_match, threads, search)

@@ -6,12 +6,12 @@ neighbours of the row (lookahead).  With `fairness`, every other phase scans the
 keeps searches out of the same long dead ends.
 
 Arrays (n rows, m columns)
+  free        free rows; rows that became matched are removed after each phase
   ahead[r]    first edge of row r not yet scanned by lookahead; never decreases, in any phase, as columns stay matched,
               so that all lookahead takes time linear in the edges
   seen[r]     last phase in which row r was visited
   next[r]     number of edges of row r scanned by the search of this phase
   stack       rows of the current path
-  free        free rows; rows that became matched are removed after each phase
 
 [1] Pothen, Fan. "Computing the block triangular form of a sparse matrix." ACM Transactions on Mathematical Software 16,
     1990.
@@ -31,25 +31,13 @@ from matching.core.graph import BipartiteGraph
 from matching.papers.hopcroft_karp import free_rows, match_along, still_free
 
 
-# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
-def search_disjoint(
-    row_ptr,
-    row_adj,
-    row_match,
-    col_match,
-    free,
-    number,
-    ahead,
-    seen,
-    phase,
-    backward,
-    lookahead,
-    next_edge,
-    stack,
-    counts,
-):
-    """Search depth-first from each free row, and augment along the path found; returns the number of paths."""
+def search_disjoint(arrays, number, phase, backward, lookahead):
+    """Search depth-first from each free row, and augment along the path found; returns the number of paths.
+
+    arrays   row_ptr, row_adj, row_match, col_match, then those of the file header, and counts
+    """
+    row_ptr, row_adj, row_match, col_match, free, ahead, seen, next_edge, stack, counts = arrays
     edges, paths = 0, 0
     for i in range(number):
         if row_match[free[i]] >= 0 or seen[free[i]] == phase:
@@ -105,30 +93,13 @@ def search_disjoint(
 
 
 @kernel
-def run_phases(
-    row_ptr, row_adj, row_match, col_match, fairness, lookahead, ahead, seen, next_edge, stack, free, counts
-):
+def run_phases(arrays, fairness, lookahead):
+    row_ptr, _, row_match, _, free, _, _, _, _, counts = arrays
     number = free_rows(row_ptr, row_match, free)
     paths, phase = 1, 0
     while number and paths:
         phase += 1
-        backward = fairness and phase % 2 == 0
-        paths = search_disjoint(
-            row_ptr,
-            row_adj,
-            row_match,
-            col_match,
-            free,
-            number,
-            ahead,
-            seen,
-            phase,
-            backward,
-            lookahead,
-            next_edge,
-            stack,
-            counts,
-        )
+        paths = search_disjoint(arrays, number, phase, fairness and phase % 2 == 0, lookahead)
         number = still_free(row_match, free, number)
     counts[PHASES] = phase
 
@@ -141,21 +112,8 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, fairness: bool = True,
     """
     begin = time.perf_counter()
     rows, counts = graph.rows, new_counts()
-    ahead = graph.row_ptr[:-1].copy()
-    seen, stack, free = np.zeros(rows, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)
+    free, seen, stack = np.empty(rows, np.int32), np.zeros(rows, np.int32), np.empty(rows, np.int32)
     next_edge = np.empty(rows, np.int64)
-    run_phases(
-        graph.row_ptr,
-        graph.row_adj,
-        row_match,
-        col_match,
-        bool(fairness),
-        bool(lookahead),
-        ahead,
-        seen,
-        next_edge,
-        stack,
-        free,
-        counts,
-    )
+    arrays = (*graph.by_row, row_match, col_match, free, graph.row_ptr[:-1].copy(), seen, next_edge, stack, counts)
+    run_phases(arrays, bool(fairness), bool(lookahead))
     return as_stats(counts, {"search": time.perf_counter() - begin})

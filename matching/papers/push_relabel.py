@@ -44,10 +44,9 @@ ORDERS = {"fifo": FIFO, "lifo": LIFO, "highest": HIGHEST, "lowest": LOWEST}
 
 
 @kernel
-def relabel_all(
-    col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_label, col_label, at_label, queue, counts
-):
+def relabel_all(g, at_label, queue, counts):
     """Algorithm 2, global relabeling: exact distances to the free rows."""
+    row_ptr, row_adj, _, _, row_match, col_match, row_label, col_label = g
     unreachable = row_match.size + col_match.size
     head, tail, edges = 0, 0, 0
     at_label[:] = 0
@@ -109,28 +108,13 @@ def min_label_row(col_ptr, col_adj, c, lowest, falling, row_label):
     return best, end - first
 
 
-# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
-def push_all(
-    col_ptr,
-    col_adj,
-    row_ptr,
-    row_adj,
-    row_match,
-    col_match,
-    row_label,
-    col_label,
-    at_label,
-    ring,
-    queue,
-    next_of,
-    first_of,
-    interval,
-    gap,
-    order,
-    counts,
-):
-    """Algorithm 1, until no column is active."""
+def push_all(g, at_label, ring, queue, next_of, first_of, interval, gap, order, counts):
+    """Algorithm 1, until no column is active.
+
+    g   row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, row_label, col_label
+    """
+    _, _, col_ptr, col_adj, row_match, col_match, row_label, col_label = g
     unreachable = row_match.size + col_match.size
     size = ring.size
     head, active = 0, 0
@@ -140,7 +124,7 @@ def push_all(
             active += 1
     if active == 0:
         return
-    relabel_all(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_label, col_label, at_label, queue, counts)
+    relabel_all(g, at_label, queue, counts)
     pushes, edges, since_sweep, at = 0, 0, 0, 0
     if order >= HIGHEST:
         active = sort_active(col_ptr, col_match, col_label, unreachable, next_of, first_of)
@@ -148,9 +132,7 @@ def push_all(
     while active:
         if pushes >= interval:
             pushes = 0
-            relabel_all(
-                col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_label, col_label, at_label, queue, counts
-            )
+            relabel_all(g, at_label, queue, counts)
             if order >= HIGHEST:
                 active = sort_active(col_ptr, col_match, col_label, unreachable, next_of, first_of)
                 if active == 0:
@@ -246,36 +228,13 @@ def solve(
         )
     begin = time.perf_counter()
     rows, cols = graph.shape
-    row_ptr, row_adj, col_ptr, col_adj = graph.lists
-    counts = new_counts()
-    row_label, col_label = np.empty(rows, np.int32), np.empty(cols, np.int32)
+    counts, before = new_counts(), col_match.copy()
+    g = (*graph.lists, row_match, col_match, np.empty(rows, np.int32), np.empty(cols, np.int32))
     at_label = np.empty((rows + cols) // 2 + 2, np.int32)
     ring, queue = np.empty(cols, np.int32), np.empty(rows, np.int32)
     by_label = order in ("highest", "lowest")
-    next_of, first_of = (
-        np.empty(cols if by_label else 0, np.int32),
-        np.empty(at_label.size if by_label else 0, np.int32),
-    )
-    before = col_match.copy()
+    next_of, first_of = (np.empty(size if by_label else 0, np.int32) for size in (cols, at_label.size))
     interval = int(min(max(frequency * (rows + cols), 1), 2**62))
-    push_all(
-        col_ptr,
-        col_adj,
-        row_ptr,
-        row_adj,
-        row_match,
-        col_match,
-        row_label,
-        col_label,
-        at_label,
-        ring,
-        queue,
-        next_of,
-        first_of,
-        interval,
-        bool(gap),
-        ORDERS[order],
-        counts,
-    )
+    push_all(g, at_label, ring, queue, next_of, first_of, interval, bool(gap), ORDERS[order], counts)
     restore_columns(before, row_match, col_match)
     return as_stats(counts, {"push": time.perf_counter() - begin})

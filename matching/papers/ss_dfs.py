@@ -98,17 +98,6 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, lookahead: bool = True
     ahead = graph.row_ptr[:-1].copy()
     next_edge = np.empty(rows, np.int64)
     seen, stack, visited = np.zeros(rows, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)
-    augment_each(
-        graph.row_ptr,
-        graph.row_adj,
-        row_match,
-        col_match,
-        bool(lookahead),
-        ahead,
-        seen,
-        next_edge,
-        stack,
-        visited,
-        counts,
-    )
+    arrays = (ahead, seen, next_edge, stack, visited, counts)
+    augment_each(*graph.by_row, row_match, col_match, bool(lookahead), *arrays)
     return as_stats(counts, {"search": time.perf_counter() - begin})

@@ -38,8 +38,8 @@ def solve(graph: DeviceGraph, row_match, col_match) -> dict:
     given = matched(row_match)
     init_stats = cheap.initialise(graph, row_match, col_match)
     initial = matched(row_match) - given
-    max_narrow_levels = MAX_NARROW_LEVELS + graph.row_adj.size // EDGES_PER_LEVEL
-    stats = ms_bfs_graft.search_limited(graph, row_match, col_match, max_narrow_levels, ALPHA)
+    most = MAX_NARROW_LEVELS + graph.row_adj.size // EDGES_PER_LEVEL
+    stats = ms_bfs_graft.solve(graph, row_match, col_match, most, alpha=ALPHA)
     if stats.pop("finished"):
         edges, length = stats["edges"] + init_stats["edges"], stats["path_length"] + initial  # paths of one edge each
         return {**stats, "edges": edges, "path_length": length, "stages": ("cheap", "ms_bfs_graft")}

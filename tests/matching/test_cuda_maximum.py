@@ -43,23 +43,11 @@ ONCE = [
     for row in EVERYWHERE
     if row.values[0] == "gpu" or row.values[1] in {VARIANTS[name][0]: name for name in FEWER}.values()
 ]
-MODULES = (
-    "active_lists",
-    "alternate",
-    "cheap",
-    "forest",
-    "frontier",
-    "g_pr_first",
-    "labels",
-    "ms_bfs_graft",
-)
-
-
-PLACES = {"cheap": "initial", "frontier": "core", "forest": "forest", "ms_bfs_graft": "forest"}
+PLACES = {"alternate": "papers", "cheap": "initial", "frontier": "core", "g_pr": "papers", "ms_bfs_graft": "forest"}
 
 
 def module(name):
-    return importlib.import_module(f"matching.{PLACES.get(name, 'papers')}.{name}_cuda")
+    return importlib.import_module(f"matching.{PLACES[name]}.{name}_cuda")
 
 
 def on_gpu(entry, *arguments, **parameters):
@@ -156,7 +144,7 @@ def test_threads_yield_between_loads_and_stores(variant, monkeypatch):
 
         return call
 
-    for name in MODULES:
+    for name in PLACES:
         # Loads between barriers, by which all threads take the same branch, may be delayed as well.
         for function in (
             "relaxed_load",

@@ -12,7 +12,6 @@ from matching.core.certificate import certify
 from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
 from matching.forest import team_search
-from matching.forest import team_steps as steps
 from matching.papers import disjoint, ms_bfs_graft, p_dbfs, p_hk, p_pf
 from matching.papers.ms_bfs_graft import ms_bfs
 from tests.matching import oracles
@@ -233,8 +232,8 @@ def states(graph, row_match, col_match, alpha, keep, wide=1):
     """The arrays of the search by a team, before each of its steps."""
     lists, limits = (*graph.by_row, *graph.by_col), (alpha, keep, True, wide, 2**40, 2**40)
     g, t, limits = team_search.arrays(lists, row_match, col_match, team_search.Limits(*limits))
-    while t.s[steps.STEP] != team_search.DONE:
-        yield t, int(t.s[steps.STEP])
+    while t.s[team_search.STEP] != team_search.DONE:
+        yield t, int(t.s[team_search.STEP])
         team_search.work(new_cells(), 1, g, t, limits, new_counts(), 1)
 
 
@@ -244,9 +243,9 @@ def is_in(bitmap, c):
 
 def entries(t):
     """(vertex, tree, whether it is still a column) of all entries of the queue."""
-    s, flip = t.s, t.s[steps.FLIP]
-    first_column = s[steps.HEAD] if s[steps.FORM] == steps.COLUMNS else s[steps.EDGE]
-    for i in range(s[steps.EDGE] if s[steps.FORM] != steps.ROOTS else 0):
+    s, flip = t.s, t.s[team_search.FLIP]
+    first_column = s[team_search.HEAD] if s[team_search.FORM] == team_search.COLUMNS else s[team_search.EDGE]
+    for i in range(s[team_search.EDGE] if s[team_search.FORM] != team_search.ROOTS else 0):
         yield int(t.queue[flip, i]), int(t.tree[flip, i]), i >= first_column
 
 
@@ -259,8 +258,8 @@ def test_trees_before_every_level(alpha, keep):
         for t, step in states(graph, row_match, col_match, alpha, keep):
             if step not in (team_search.DOWN, team_search.UP, team_search.AUGMENT):
                 continue
-            root = t.root[t.s[steps.ROOT_FLIP]]
-            columns = {int(t.leaf[k]): int(k) for k in t.found[: t.s[steps.FOUND]]}
+            root = t.root[t.s[team_search.ROOT_FLIP]]
+            columns = {int(t.leaf[k]): int(k) for k in t.found[: t.s[team_search.FOUND]]}
             for vertex, k, is_column in entries(t):
                 columns[vertex if is_column else int(row_match[vertex])] = k
                 assert is_column or t.owner[vertex] == k
@@ -287,15 +286,15 @@ def test_spare_columns_are_adopted_later(keep):
             if step != team_search.AUGMENT:
                 continue
             rows = [(vertex, k) for vertex, k, _ in entries(t)]
-            rows += [(int(t.root[t.s[steps.ROOT_FLIP], k]), int(k)) for k in t.found[: t.s[steps.FOUND]]]
+            rows += [(int(t.root[t.s[team_search.ROOT_FLIP], k]), int(k)) for k in t.found[: t.s[team_search.FOUND]]]
             for r, k in rows:
                 for c in graph.row_adj[graph.row_ptr[r] : graph.row_ptr[r + 1]].tolist():
                     if t.leaf[k] >= 0 > col_match[c] and not is_in(t.seen, c):
                         t.seen[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
                         t.parent[c] = r
-                        end = t.s[steps.EDGE]
-                        t.queue[t.s[steps.FLIP], end], t.tree[t.s[steps.FLIP], end] = -1 - c, k
-                        t.s[steps.HEAD] = t.s[steps.EDGE] = t.s[steps.TAIL] = end + 1
+                        end = t.s[team_search.EDGE]
+                        t.queue[t.s[team_search.FLIP], end], t.tree[t.s[team_search.FLIP], end] = -1 - c, k
+                        t.s[team_search.HEAD] = t.s[team_search.EDGE] = t.s[team_search.TAIL] = end + 1
                         spare += 1
         certify(graph, row_match, col_match)
     assert spare > 50

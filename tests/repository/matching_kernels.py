@@ -42,8 +42,7 @@ def transpose_cuda():
 
 
 def ms_bfs_graft_cuda():
-    from matching.forest.forest_cuda import Forest
-    from matching.forest.ms_bfs_graft_cuda import graft_kernel
+    from matching.forest.ms_bfs_graft_cuda import Forest, graft_kernel
 
     ids = int32[::1]
     forest = types.NamedTuple((ids, ids, ids, ids, uint32[::1]), Forest)
@@ -79,14 +78,6 @@ def cheap_cuda():
     return [("cheap", cheap_kernel, (longs, ids, ids, ids, longs, int32))]
 
 
-def active_lists_cuda():
-    from matching.papers.active_lists_cuda import lists_kernel
-
-    ids, longs = int32[::1], int64[::1]
-    graph = (longs, ids, longs, ids)
-    return [("lists", lists_kernel, (*graph, *(ids,) * 6, longs, longs, int32, float64, int32))]
-
-
 def alternate_cuda():
     from matching.papers.alternate_cuda import alternate_kernel
 
@@ -94,12 +85,13 @@ def alternate_cuda():
     return [("alternate", alternate_kernel, (longs, ids, ids, ids, ids, ids, ids, longs, int32, int32))]
 
 
-def g_pr_first_cuda():
-    from matching.papers.g_pr_first_cuda import first_kernel
+def g_pr_cuda():
+    from matching.papers.g_pr_cuda import Labelled, first_kernel, lists_kernel
 
     ids, longs = int32[::1], int64[::1]
-    types = (longs, ids, longs, ids, ids, ids, ids, ids, longs, int32, float64)
-    return [("first", first_kernel, types)]
+    graph = types.NamedTuple((longs, ids, longs, ids, ids, ids, ids, ids), Labelled)
+    rest = (longs, longs, int32, float64, int32)
+    return [("first", first_kernel, (graph, longs, int32, float64)), ("lists", lists_kernel, (graph, ids, ids, *rest))]
 
 
 def solving_cuda():
