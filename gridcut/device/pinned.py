@@ -1,23 +1,24 @@
 """Copies of large arrays through pinned memory; independent of GPUs.
 
-From memory that is not pinned, a driver copies with one thread: 8 to 15 GB/s on hosts whose bus carries 50.  So large
-arrays pass through pinned slots, which a kernel on all threads fills while the GPU reads the slot before::
+From memory that is not pinned, a driver copies with one thread: 6 to 15 GB/s on hosts whose bus carries 50.  So large
+arrays pass through pinned slots, which a few threads fill while the GPU reads others::
 
-    host    array -> slot 0    array -> slot 1    array -> slot 0    ...
-    GPU                        slot 0 -> GPU      slot 1 -> GPU      ...
+    thread 0    array -> slot 0    array -> slot 3    ...
+    thread 1    array -> slot 1    array -> slot 2    ...
+    GPU                            slot 0, slot 1 -> GPU    ...
 """
 
 import ctypes
-import threading
-from collections import deque
-from itertools import cycle
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
-from numba import prange
 
-from gridcut.device.compile import parallel_kernel
+from gridcut.device.threads import thread_count
 
-SLOT, SLOTS = 4 << 20, 4  # bytes, and their number
+SLOT = 4 << 20  # bytes; with 1 MB the threads wait for Python's global lock: 10 instead of 32 GB/s
+MOST_THREADS = 8  # 12 copy no faster
+SLOTS = 2 * MOST_THREADS
 
 
 def check(result):
@@ -29,7 +30,7 @@ def check(result):
 
 
 class Slots:
-    """The pinned slots of one GPU, kept until the process ends, and the lock of the thread that uses them.
+    """The pinned slots of one GPU, kept until the process ends.
 
     memory    address of SLOTS * SLOT bytes
     driver    the module of CUDA's driver
@@ -38,48 +39,46 @@ class Slots:
     def __init__(self, memory: int, driver):
         flags = driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
         slots = np.frombuffer((ctypes.c_uint8 * (SLOTS * SLOT)).from_address(memory), np.uint8).reshape(SLOTS, SLOT)
-        self._turns = cycle([(slot, check(driver.cuEventCreate(flags))) for slot in slots])
+        self._free: SimpleQueue = SimpleQueue()
+        for slot in slots:
+            self._free.put((slot, check(driver.cuEventCreate(flags))))
         self._driver = driver
-        self.lock = threading.Lock()
+        self._context = check(driver.cuCtxGetCurrent())
 
     def send(self, host: np.ndarray, address: int) -> None:
         """Start to copy bytes to the GPU; returns once they have been read, before all have arrived."""
-        for first in range(0, host.size, SLOT):
-            part = host[first : first + SLOT]
-            slot, done = next(self._turns)
-            self._wait(done)
-            copy_bytes(part, slot)
+
+        def send_piece(part, first, slot, done):
+            np.copyto(slot, part)
             self._start(self._driver.cuMemcpyHtoDAsync, address + first, slot.ctypes.data, part.size, done)
+
+        self._by_threads(send_piece, host)
 
     def receive(self, host: np.ndarray, address: int) -> None:
         """Copy bytes from the GPU."""
-        started: deque = deque()
-        for first in range(0, host.size, SLOT):
-            if len(started) == SLOTS:
-                self._finish(*started.popleft())
-            part = host[first : first + SLOT]
-            slot, done = next(self._turns)
-            self._wait(done)
+
+        def receive_piece(part, first, slot, done):
             self._start(self._driver.cuMemcpyDtoHAsync, slot.ctypes.data, address + first, part.size, done)
-            started.append((part, slot, done))
-        for arriving in started:
-            self._finish(*arriving)
+            check(self._driver.cuEventSynchronize(done))
+            np.copyto(part, slot)
+
+        self._by_threads(receive_piece, host)
+
+    def _by_threads(self, copy_piece, host: np.ndarray) -> None:
+        def task(first):
+            check(self._driver.cuCtxSetCurrent(self._context))
+            part = host[first : first + SLOT]
+            slot, done = self._free.get()
+            try:
+                check(self._driver.cuEventSynchronize(done))  # of its last transfer
+                copy_piece(part, first, slot[: part.size], done)
+            finally:
+                self._free.put((slot, done))
+
+        with ThreadPoolExecutor(min(MOST_THREADS, thread_count())) as threads:
+            for _ in threads.map(task, range(0, host.size, SLOT)):
+                pass
 
     def _start(self, copy, target: int, source: int, size: int, done) -> None:
         check(copy(target, source, size, 0))
         check(self._driver.cuEventRecord(done, 0))
-
-    def _finish(self, part, slot, done) -> None:
-        self._wait(done)
-        copy_bytes(slot[: part.size], part)
-
-    def _wait(self, done) -> None:
-        """Wait until the last transfer with a slot has ended; at once if there was none."""
-        check(self._driver.cuEventSynchronize(done))
-
-
-@parallel_kernel
-def copy_bytes(source, target):
-    """Copy all bytes of `source` to the start of `target`, by all threads."""
-    for i in prange(source.size):
-        target[i] = source[i]

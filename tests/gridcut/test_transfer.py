@@ -1,6 +1,7 @@
 """Copies of large arrays through pinned memory: with a driver that transfers as late as a GPU may, and on a GPU."""
 
 import ctypes
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ class Driver:
 
     def __init__(self, error=0):
         self.error, self.pending, self.done, self.events = error, [], 0, []
+        self.lock = threading.Lock()
         self.memory = np.empty(SLOTS * SLOT, np.uint8)
         self.slots = Slots(self.memory.ctypes.data, self)
 
@@ -30,9 +32,16 @@ class Driver:
         return (0,)
 
     def cuEventSynchronize(self, event):
-        for target, source, size in self.pending[self.done : self.events[event]]:
-            ctypes.memmove(target, source, size)
-        self.done = max(self.done, self.events[event])
+        with self.lock:
+            for target, source, size in self.pending[self.done : self.events[event]]:
+                ctypes.memmove(target, source, size)
+            self.done = max(self.done, self.events[event])
+        return (0,)
+
+    def cuCtxGetCurrent(self):
+        return 0, None
+
+    def cuCtxSetCurrent(self, context):
         return (0,)
 
     def cuMemcpyHtoDAsync(self, target, source, size, stream):
