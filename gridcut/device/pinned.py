@@ -38,7 +38,7 @@ class Slots:
 
     def __init__(self, memory: int, driver):
         flags = driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
-        slots = np.frombuffer((ctypes.c_uint8 * (SLOTS * SLOT)).from_address(memory), np.uint8).reshape(SLOTS, SLOT)
+        slots = np.ctypeslib.as_array(((ctypes.c_uint8 * SLOT) * SLOTS).from_address(memory))
         self._free: SimpleQueue = SimpleQueue()
         for slot in slots:
             self._free.put((slot, check(driver.cuEventCreate(flags))))
