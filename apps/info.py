@@ -25,10 +25,8 @@ def gpu_facts() -> dict | None:
 
     if not cuda_is_available():
         return None
-    from gridcut.device.cuda import SIMULATED, cuda
+    from gridcut.device.cuda import cuda
 
-    if SIMULATED:
-        return {"name": "numba's simulator", "memory": 0, "driver": "none"}
     name = cuda.get_current_device().name
     memory = cuda.current_context().get_memory_info().total
     return {"name": name.decode() if isinstance(name, bytes) else name, "memory": int(memory), "driver": _driver()}

@@ -36,6 +36,10 @@ for name in ("SIGINT", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)
+if SIMULATED:
+    from tests.simulator.install import install
+
+    install()
 LEFT_OUT = pytest.StashKey[int]()
 IN_FULL_TIER = pytest.StashKey[int]()
 

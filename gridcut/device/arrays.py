@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-_SIMULATED: deque = deque()
 ALIGNMENT = 256  # bytes; every array in a slab starts at a multiple of it, as the driver's allocations do
 
 
@@ -44,7 +43,7 @@ class DeviceArray:
     @property
     def address(self) -> int:
         """Where `data` starts on the GPU."""
-        return self.data.ctypes.data if _numba()[1] else _memory().address_of(self.data)
+        return _memory().address_of(self.data)
 
     def __getitem__(self, i: int) -> "DeviceArray":
         """Element i along the first axis, without a copy."""
@@ -65,16 +64,15 @@ class DeviceArray:
 def on_device(value) -> bool:
     """Whether a value is an array on a GPU."""
     try:
-        return hasattr(value, "__cuda_array_interface__") or _is_simulated(value)
+        return hasattr(value, "__cuda_array_interface__")
     except Exception:  # PyTorch hides the memory of tensors that require gradients; `wrap_device_array` reports that
         return True
 
 
 def wrap_device_array(name: str, value) -> DeviceArray:
     """Wrap a caller's array on the GPU without copying it; TypeError if its memory cannot be read."""
-    _, simulated = _numba()
     try:
-        interface = value.__array_interface__ if simulated else value.__cuda_array_interface__
+        interface = value.__cuda_array_interface__
         shape = tuple(interface["shape"])
         dtype = np.dtype(interface["typestr"])
         strides = interface.get("strides") or _contiguous(shape, dtype.itemsize)
@@ -87,9 +85,10 @@ def wrap_device_array(name: str, value) -> DeviceArray:
     library = _library(value)
     if 0 in shape:
         return DeviceArray(None, 0, strides, shape, dtype, library)
-    _check_device(name, address, simulated)
+    _check_device(name, address)
     below, above = _span(shape, strides)
-    data = _window(value, address + below * dtype.itemsize, above - below + 1, dtype, simulated)
+    # Omit the owner's stream, on which numba would copy without waiting; every reader synchronises first.
+    data = _memory().FlatArray.at(address + below * dtype.itemsize, (above - below + 1,), dtype, value)
     return DeviceArray(data, -below, strides, shape, dtype, library)
 
 
@@ -112,7 +111,8 @@ def to_library(array: np.ndarray, library: str | None):
         return import_module("torch").as_tensor(array, device="cuda")
     if library == "cupy":
         return import_module("cupy").asarray(array)
-    cuda, _ = _numba()
+    from gridcut.device.cuda import cuda
+
     return cuda.to_device(array)
 
 
@@ -133,7 +133,6 @@ def widened(value, dtype: np.dtype):
 
 def allocate(*wanted: tuple[int, Any], zero: bool = False) -> list:
     """Allocate one-dimensional arrays, given as (length, dtype), in one piece of memory: allocations are slow."""
-    cuda, simulated = _numba()
     places, total = [], 0
     for length, dtype in wanted:
         dtype = np.dtype(dtype)
@@ -141,12 +140,7 @@ def allocate(*wanted: tuple[int, Any], zero: bool = False) -> list:
         places.append((total, size, dtype))
         total += -(-size // ALIGNMENT) * ALIGNMENT
     with refusing(total):
-        if not simulated:
-            return _memory().arrays_in_slab(places, total, zero)
-        slab = cuda.device_array(total, np.uint8)
-    if zero:
-        clear(slab)
-    return [slab[first : first + size].view(dtype) for first, size, dtype in places]
+        return _memory().arrays_in_slab(places, total, zero)
 
 
 @contextmanager
@@ -159,17 +153,14 @@ def refusing(wanted: int | None = None):
             raise
         what = "this method's own memory" if wanted is None else f"{wanted} more bytes"
         raise MemoryError(
-            f"the GPU has no memory for {what}, {free_bytes()} bytes are free; "
+            f"the GPU has no memory for {what}, {_memory().free_bytes()} bytes are free; "
             "solve smaller pieces, or use device='cpu'"
         ) from error
 
 
 def clear(array) -> None:
     """Fill with zeros."""
-    if _numba()[1]:
-        array[:] = 0
-    else:
-        _memory().clear(array)
+    _memory().clear(array)
 
 
 def upload(array: np.ndarray):
@@ -193,63 +184,41 @@ def overwrite(there, array: np.ndarray) -> None:
 
 def copy_in(copies: list) -> None:
     """`overwrite` for pairs (host array, array on the GPU); large ones take less time together than one by one."""
-    if _numba()[1]:
-        for array, there in copies:
-            there.copy_to_device(array)
-    else:
-        _transfer().copy_in(copies)
+    _transfer().copy_in(copies)
 
 
 def download(array, host: np.ndarray | None = None) -> np.ndarray:
     """Copy a flat array of our own to the host: to a new array, or to a contiguous one of the same size."""
     host = np.empty(array.size, array.dtype) if host is None else host
-    if _numba()[1]:
-        host.reshape(-1)[...] = array.copy_to_host()
-    else:
-        _transfer().copy_out(array, host)
+    _transfer().copy_out(array, host)
     return host
 
 
 def free_bytes() -> int:
     """Bytes of free memory on the GPU, including memory kept by the pool."""
-    cuda, simulated = _numba()
-    return 1 << 40 if simulated else int(cuda.current_context().get_memory_info().free) + _memory().pool().held()
+    return _memory().free_bytes()
 
 
 def kept_objects() -> tuple[deque, int]:
     """Objects with memory on the active GPU that are dropped when memory is needed, and how many bytes they may use."""
-    if _numba()[1]:
-        return _SIMULATED, 1 << 40
     pool = _memory().pool()
     return pool.kept, pool.capacity
 
 
 def release_memory() -> None:
     """Return memory that is kept for the next solve to the driver."""
-    if not _numba()[1]:
-        _memory().pool().empty()
-        _memory().free_kept()
+    _memory().pool().empty()
+    _memory().free_kept()
 
 
 def synchronize() -> None:
     """Wait for all work on the GPU, including that of other libraries."""
-    if _numba()[1]:
-        _numba()[0].synchronize()
-    else:
-        _memory().synchronize()
-
-
-@cache
-def _numba():
-    """Return numba.cuda, and whether it is the simulator."""
-    from gridcut.device.cuda import SIMULATED, cuda
-
-    return cuda, SIMULATED
+    _memory().synchronize()
 
 
 @cache
 def _memory():
-    """The module for the memory of a real GPU."""
+    """The module for the memory of a GPU."""
     from gridcut.device import memory
 
     return memory
@@ -257,14 +226,10 @@ def _memory():
 
 @cache
 def _transfer():
-    """The module for copies to and from a real GPU."""
+    """The module for copies to and from a GPU."""
     from gridcut.device import transfer
 
     return transfer
-
-
-def _is_simulated(value) -> bool:
-    return type(value).__name__ == "FakeCUDAArray" and ".simulator." in type(value).__module__
 
 
 def _library(value) -> str:
@@ -278,15 +243,6 @@ def _library_of(kind: type) -> str:
     return next((name for name in modules if name in ("torch", "cupy")), "numba")
 
 
-class _Memory:
-    """Exposes part of a caller's memory to numba, and keeps the owner alive."""
-
-    def __init__(self, owner, interface):
-        self.owner = owner
-        self.__cuda_array_interface__ = interface
-        self.__array_interface__ = interface
-
-
 def _span(shape, strides) -> tuple[int, int]:
     """Smallest and largest offset of an element from the first one."""
     # An axis of length 1 may have any stride, which must not enlarge the span.
@@ -297,14 +253,6 @@ def _span(shape, strides) -> tuple[int, int]:
     return below, above
 
 
-def _window(owner, address, length, dtype, simulated):
-    if simulated:
-        interface = {"data": (address, False), "shape": (length,), "typestr": dtype.str, "version": 3}
-        return type(owner)(np.asarray(_Memory(owner, interface)))
-    # Omit the owner's stream, on which numba would copy without waiting; every reader synchronises first.
-    return _memory().FlatArray.at(address, (length,), dtype, owner)
-
-
 def _contiguous(shape, itemsize: int) -> tuple[int, ...]:
     strides = ()
     for length in reversed(shape):
@@ -313,10 +261,8 @@ def _contiguous(shape, itemsize: int) -> tuple[int, ...]:
     return strides
 
 
-def _check_device(name: str, address: int, simulated: bool) -> None:
+def _check_device(name: str, address: int) -> None:
     """Raise ValueError if the memory is on another GPU than the one that numba uses."""
-    if simulated:
-        return
     current, device = _memory().current_gpu(), _memory().gpu_of(address)
     if device is not None and device != current:
         raise ValueError(

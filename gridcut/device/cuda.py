@@ -1,7 +1,7 @@
 """The only module that imports numba.cuda.  Import it lazily, and only from CUDA solvers.
 
-Kernels use `cuda`, `grid_sync`, `ballot`, ... from this module, so that they run unchanged on a GPU and in numba's
-simulator (NUMBA_ENABLE_CUDASIM=1), which cuda_simulator.py repairs.
+Kernels use `cuda`, `grid_sync`, `ballot`, ... from this module.  tests/simulator has the same names for numba's
+simulator, in which SIMULATED is True and the kernels run unchanged.
 
     cuda_kernel          decorator of kernels; compiled at the first launch, machine code cached as for CPU kernels
     device_function      decorator of functions that kernels call
@@ -19,52 +19,42 @@ Some kernels wait in loops for stores of other threads.  They require that each 
 independently of the others, which GPUs guarantee from compute capability 7.0 on (independent thread scheduling).
 """
 
-import time
-
 import numpy as np
+from llvmlite import ir
 from numba import config, cuda, types
+from numba.cuda.extending import intrinsic, overload
 
 from gridcut.device.kernel_store import KernelStore, keep
-
-if config.ENABLE_CUDASIM:
-    from gridcut.device.cuda_simulator import Cuda, exchange
-
-    cuda = Cuda()
-else:
-    from gridcut.device.numba_cuda_internals import CudaCode, argument_types, handle_of, unload_once
-
-    unload_once()
-
-    class CudaKernelStore(KernelStore):
-        """Machine code of a CUDA kernel."""
-
-        code = CudaCode
-        is_carried = False
-
+from gridcut.device.numba_cuda_internals import CudaCode, argument_types, handle_of, unload_once
+from gridcut.device.numba_internals import array_data
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # small images launch small grids; the user cannot act on that warning
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
+SIMULATED = False  # True in tests, whose grids are tiny
 WARP = 32
 DEFAULT_SHARED = 48 * 1024  # bytes of shared memory per block without an opt-in
 FULL_MASK = 0xFFFFFFFF  # all threads of a warp
 
-_SIMULATOR_TAKES = {"device", "debug", "inline", "fastmath", "opt", "cache"}
+unload_once()
+
+
+class CudaKernelStore(KernelStore):
+    """Machine code of a CUDA kernel."""
+
+    code = CudaCode
+    is_carried = False
 
 
 def cuda_kernel(function=None, **options):
     """cuda.jit without a signature (with one, import would need a GPU); options as for cuda.jit."""
     if function is None:
         return lambda f: cuda_kernel(f, **options)
-    if SIMULATED:
-        options = {name: value for name, value in options.items() if name in _SIMULATOR_TAKES}
-        return cuda.jit(**options)(function)
     return keep(cuda.jit(**options)(function), CudaKernelStore)
 
 
 def device_function(function):
     """Decorate a function that kernels call."""
-    return function if SIMULATED else cuda.jit(device=True)(function)
+    return cuda.jit(device=True)(function)
 
 
 def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
@@ -72,8 +62,6 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
 
     shared: bytes of dynamic shared memory per block; this function also opts the kernel in to more than 48 KB.
     """
-    if SIMULATED:
-        return 1
     signature = argument_types(kernel, args)
     if signature not in kernel.overloads:
         kernel.compile(signature)
@@ -91,147 +79,109 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
 
 def multiprocessors() -> int:
     """Number of multiprocessors of the GPU."""
-    return 1 if SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-if SIMULATED:
+@device_function
+def grid_sync():
+    """Barrier of the whole grid, and a memory fence; many kernels load without `relaxed_load` after it."""
+    cuda.cg.this_grid().sync()
 
-    def grid_sync():
-        """Barrier of the whole grid."""
-        cuda.syncthreads()
 
-    def ballot(predicate):
-        """The lanes whose predicate is true, as bits of a uint32."""
-        return np.uint32(sum(1 << lane for lane, holds in enumerate(exchange(predicate)) if holds))
+@device_function
+def ballot(predicate):
+    """The lanes whose predicate is true, as bits of a uint32."""
+    return np.uint32(cuda.ballot_sync(FULL_MASK, predicate))
 
-    def shuffle(value, lane):
-        """The value of another lane: a signed integer or a float."""
-        return exchange(value)[int(lane) % WARP]
 
-    shuffle_bits = shuffle
+@device_function
+def shuffle(value, lane):
+    """The value of another lane: a signed integer or a float."""
+    return cuda.shfl_sync(FULL_MASK, value, lane)
 
-    def match_any(value):
-        """The lanes that hold the same int32 as this one, as bits of a uint32."""
-        return np.uint32(sum(1 << lane for lane, other in enumerate(exchange(value)) if other == value))
 
-    def warp_sync():
-        """Barrier of the warp; afterwards each lane sees what the other lanes wrote to shared memory before."""
-        exchange(None)
+@device_function
+def shuffle_bits(bits, lane):
+    """The uint32 of another lane."""
+    return np.uint32(cuda.shfl_sync(FULL_MASK, np.int32(bits), lane))
 
-    def count_trailing_zeros(bits):
-        """Index of the lowest set bit of a nonzero uint32, as int32."""
-        return np.int32((int(bits) & -int(bits)).bit_length() - 1)
 
-    def popcount(bits):
-        """Number of set bits of a uint32, as int32."""
-        return np.int32(int(bits).bit_count())
+@device_function
+def match_any(value):
+    """The lanes that hold the same int32 as this one, as bits of a uint32."""
+    return np.uint32(cuda.match_any_sync(FULL_MASK, value))
 
-    def relaxed_load(array, i):
-        """Return array[i], loaded from memory at every call."""
-        return array[i]
 
-    def opaque(value):
-        """An int32 whose value the compiler cannot infer; see below."""
-        return np.int32(value)
+@device_function
+def warp_sync():
+    """Barrier of the warp; afterwards each lane sees what the other lanes wrote to shared memory before."""
+    cuda.syncwarp(FULL_MASK)
 
-    def nanoseconds():
-        """The GPU's clock, in nanoseconds."""
-        return np.int64(time.perf_counter_ns())
 
-else:
-    from llvmlite import ir
-    from numba.cuda.extending import intrinsic, overload
+@device_function
+def count_trailing_zeros(bits):
+    """Index of the lowest set bit of a nonzero uint32, as int32."""
+    return np.int32(cuda.ffs(np.int32(bits)) - 1)
 
-    from gridcut.device.numba_internals import array_data
 
-    @device_function
-    def grid_sync():
-        """Barrier of the whole grid, and a memory fence; many kernels load without `relaxed_load` after it."""
-        cuda.cg.this_grid().sync()
+@device_function
+def popcount(bits):
+    """Number of set bits of a uint32, as int32."""
+    return np.int32(cuda.popc(np.uint32(bits)))
 
-    @device_function
-    def ballot(predicate):
-        """The lanes whose predicate is true, as bits of a uint32."""
-        return np.uint32(cuda.ballot_sync(FULL_MASK, predicate))
 
-    @device_function
-    def shuffle(value, lane):
-        """The value of another lane: a signed integer or a float."""
-        return cuda.shfl_sync(FULL_MASK, value, lane)
+def relaxed_load(array, i):
+    """Return array[i], loaded from memory at every call."""
+    return array[i]
 
-    @device_function
-    def shuffle_bits(bits, lane):
-        """The uint32 of another lane."""
-        return np.uint32(cuda.shfl_sync(FULL_MASK, np.int32(bits), lane))
 
-    @device_function
-    def match_any(value):
-        """The lanes that hold the same int32 as this one, as bits of a uint32."""
-        return np.uint32(cuda.match_any_sync(FULL_MASK, value))
+@intrinsic
+def _relaxed_load(typingctx, array, i):
+    # The optimiser moves cuda.ldcv out of loops, since it is not a volatile load; inline assembly stays in place.
+    def build(context, builder, sig, args):
+        array_type, index_type = sig.args
+        width = array_type.dtype.bitwidth
+        value_type = context.get_value_type(array_type.dtype)
+        data = array_data(context, builder, array_type, args[0])
+        pointer = builder.gep(data, [context.cast(builder, args[1], index_type, types.intp)])
+        load = ir.InlineAsm(
+            ir.FunctionType(value_type, [pointer.type]),
+            f"ld.relaxed.gpu.global.b{width} $0, [$1];",
+            f"={'l' if width == 64 else 'r'},l,~{{memory}}",
+            side_effect=True,
+        )
+        return builder.call(load, [pointer])
 
-    @device_function
-    def warp_sync():
-        """Barrier of the warp; afterwards each lane sees what the other lanes wrote to shared memory before."""
-        cuda.syncwarp(FULL_MASK)
+    return array.dtype(array, i), build
 
-    @device_function
-    def count_trailing_zeros(bits):
-        """Index of the lowest set bit of a nonzero uint32, as int32."""
-        return np.int32(cuda.ffs(np.int32(bits)) - 1)
 
-    @device_function
-    def popcount(bits):
-        """Number of set bits of a uint32, as int32."""
-        return np.int32(cuda.popc(np.uint32(bits)))
+overload(relaxed_load, target="cuda")(lambda array, i: lambda array, i: _relaxed_load(array, i))
 
-    def relaxed_load(array, i):
-        """Return array[i], loaded from memory at every call."""
-        return array[i]
 
-    @intrinsic
-    def _relaxed_load(typingctx, array, i):
-        # The optimiser moves cuda.ldcv out of loops, since it is not a volatile load; inline assembly stays in place.
-        def build(context, builder, sig, args):
-            array_type, index_type = sig.args
-            width = array_type.dtype.bitwidth
-            value_type = context.get_value_type(array_type.dtype)
-            data = array_data(context, builder, array_type, args[0])
-            pointer = builder.gep(data, [context.cast(builder, args[1], index_type, types.intp)])
-            load = ir.InlineAsm(
-                ir.FunctionType(value_type, [pointer.type]),
-                f"ld.relaxed.gpu.global.b{width} $0, [$1];",
-                f"={'l' if width == 64 else 'r'},l,~{{memory}}",
-                side_effect=True,
-            )
-            return builder.call(load, [pointer])
+@intrinsic
+def nanoseconds(typingctx):
+    """The GPU's clock, in nanoseconds."""
 
-        return array.dtype(array, i), build
+    def build(context, builder, sig, args):
+        read = ir.InlineAsm(
+            ir.FunctionType(ir.IntType(64), []), "mov.u64 $0, %globaltimer;", "=l,~{memory}", side_effect=True
+        )
+        return builder.call(read, [])
 
-    overload(relaxed_load, target="cuda")(lambda array, i: lambda array, i: _relaxed_load(array, i))
+    return types.int64(), build
 
-    @intrinsic
-    def nanoseconds(typingctx):
-        """The GPU's clock, in nanoseconds."""
 
-        def build(context, builder, sig, args):
-            read = ir.InlineAsm(
-                ir.FunctionType(ir.IntType(64), []), "mov.u64 $0, %globaltimer;", "=l,~{memory}", side_effect=True
-            )
-            return builder.call(read, [])
+@intrinsic
+def opaque(typingctx, value):
+    """An int32 whose value the compiler cannot infer.
 
-        return types.int64(), build
+    Computations that depend on it stay where they are.  In a long kernel the compiler would otherwise compute all
+    addresses that depend only on the thread in advance, run out of registers and spill them to local memory.
+    """
 
-    @intrinsic
-    def opaque(typingctx, value):
-        """An int32 whose value the compiler cannot infer.
+    def build(context, builder, sig, args):
+        value = context.cast(builder, args[0], sig.args[0], types.int32)
+        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32)])
+        return builder.call(ir.InlineAsm(kind, "mov.b32 $0, $1;", "=r,r", side_effect=True), [value])
 
-        Computations that depend on it stay where they are.  In a long kernel the compiler would otherwise compute all
-        addresses that depend only on the thread in advance, run out of registers and spill them to local memory.
-        """
-
-        def build(context, builder, sig, args):
-            value = context.cast(builder, args[0], sig.args[0], types.int32)
-            kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32)])
-            return builder.call(ir.InlineAsm(kind, "mov.b32 $0, $1;", "=r,r", side_effect=True), [value])
-
-        return types.int32(value), build
+    return types.int32(value), build

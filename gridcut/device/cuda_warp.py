@@ -11,88 +11,71 @@ All 32 lanes of a warp must call warp_min and warp_min_long.
 """
 
 import numpy as np
+from llvmlite import ir
+from numba import types
 
-from gridcut.device import cuda as device_cuda
-from gridcut.device.cuda import SIMULATED, device_function
+from gridcut.device.cuda import device_function, intrinsic
 
 MAX_UNSIGNED = -1  # all bits set: larger than all others
 
-if SIMULATED:
+WORD, BYTES = ir.IntType(32), ir.IntType(8).as_pointer()
 
-    def warp_min(number):
-        """Minimum int32 of the warp, compared as unsigned."""
-        return min(device_cuda.exchange(np.int32(number)), key=_unsigned)
 
-    def bits_of(number):
-        """The bits of a float64."""
-        return np.float64(number).view(np.int64)
+@intrinsic
+def bits_of(typingctx, number):
+    """The bits of a float64."""
+    return types.int64(types.float64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
 
-    def float_of(bits):
-        """The float64 with these bits."""
-        return np.int64(bits).view(np.float64)
 
-    def _unsigned(number):
-        return int(number) & (2 ** (8 * number.itemsize) - 1)
+@intrinsic
+def float_of(typingctx, bits):
+    """The float64 with these bits."""
+    return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
 
-else:
-    from llvmlite import ir
-    from numba import types
 
-    from gridcut.device.cuda import intrinsic
+@intrinsic
+def warp_min(typingctx, number):
+    """Minimum int32 of the warp, compared as unsigned."""
 
-    WORD, BYTES = ir.IntType(32), ir.IntType(8).as_pointer()
+    def build(context, builder, sig, args):
+        # Compute capability 8.0 and later has an instruction for it; the architecture is known at link time.
+        has_redux = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
+        with builder.if_else(has_redux) as (then, otherwise):
+            with then:
+                reduced = _assembly(builder, "redux.sync.min.u32 $0, $1, 0xffffffff;", args[0])
+                first = builder.block
+            with otherwise:
+                halved = args[0]
+                for distance in (16, 8, 4, 2, 1):
+                    line = f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, 0xffffffff;"
+                    other = _assembly(builder, line, halved)
+                    halved = builder.select(builder.icmp_unsigned("<", other, halved), other, halved)
+                second = builder.block
+        result = builder.phi(WORD)
+        result.add_incoming(reduced, first)
+        result.add_incoming(halved, second)
+        return result
 
-    @intrinsic
-    def bits_of(typingctx, number):
-        """The bits of a float64."""
-        return types.int64(types.float64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
+    return types.int32(types.int32), build
 
-    @intrinsic
-    def float_of(typingctx, bits):
-        """The float64 with these bits."""
-        return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
 
-    @intrinsic
-    def warp_min(typingctx, number):
-        """Minimum int32 of the warp, compared as unsigned."""
+def _assembly(builder, line, number):
+    kind = ir.FunctionType(WORD, [WORD])
+    return builder.call(ir.InlineAsm(kind, line, "=r,r", side_effect=True), [number])
 
-        def build(context, builder, sig, args):
-            # Compute capability 8.0 and later has an instruction for it; the architecture is known at link time.
-            has_redux = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
-            with builder.if_else(has_redux) as (then, otherwise):
-                with then:
-                    reduced = _assembly(builder, "redux.sync.min.u32 $0, $1, 0xffffffff;", args[0])
-                    first = builder.block
-                with otherwise:
-                    halved = args[0]
-                    for distance in (16, 8, 4, 2, 1):
-                        line = f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, 0xffffffff;"
-                        other = _assembly(builder, line, halved)
-                        halved = builder.select(builder.icmp_unsigned("<", other, halved), other, halved)
-                    second = builder.block
-            result = builder.phi(WORD)
-            result.add_incoming(reduced, first)
-            result.add_incoming(halved, second)
-            return result
 
-        return types.int32(types.int32), build
-
-    def _assembly(builder, line, number):
-        kind = ir.FunctionType(WORD, [WORD])
-        return builder.call(ir.InlineAsm(kind, line, "=r,r", side_effect=True), [number])
-
-    def _architecture(builder):
-        """The value of __CUDA_ARCH__ in CUDA C++."""
-        module = builder.module
-        text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
-        name = module.globals.get("cutmatch_cuda_arch")
-        if name is None:
-            name = ir.GlobalVariable(module, text.type, "cutmatch_cuda_arch", addrspace=4)
-            name.global_constant, name.initializer, name.linkage = True, text, "internal"
-        reflect = module.globals.get("__nvvm_reflect") or ir.Function(
-            module, ir.FunctionType(WORD, [BYTES]), "__nvvm_reflect"
-        )
-        return builder.call(reflect, [builder.addrspacecast(builder.bitcast(name, ir.IntType(8).as_pointer(4)), BYTES)])
+def _architecture(builder):
+    """The value of __CUDA_ARCH__ in CUDA C++."""
+    module = builder.module
+    text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
+    name = module.globals.get("cutmatch_cuda_arch")
+    if name is None:
+        name = ir.GlobalVariable(module, text.type, "cutmatch_cuda_arch", addrspace=4)
+        name.global_constant, name.initializer, name.linkage = True, text, "internal"
+    reflect = module.globals.get("__nvvm_reflect") or ir.Function(
+        module, ir.FunctionType(WORD, [BYTES]), "__nvvm_reflect"
+    )
+    return builder.call(reflect, [builder.addrspacecast(builder.bitcast(name, ir.IntType(8).as_pointer(4)), BYTES)])
 
 
 @device_function

@@ -3,7 +3,7 @@
 numba examines every argument at every launch: 28 µs with one array, 52 µs with eight.  Here a kernel is found by the
 dtypes of its arguments, which are packed in one call, and a repeated launch is packed once.  Arguments are flat arrays,
 NumPy's int32, int64, uint64, float32 and float64, Python's ints, and tuples of those, with names or without (a kernel
-that takes many arrays gets them as bundles).  In the simulator, and with any other argument, numba launches the kernel.
+that takes many arrays gets them as bundles).  With any other argument, and in tests/simulator, numba launches.
 
     launch(kernel, blocks, threads, *args)      like kernel[blocks, threads](*args)
     prepare(kernel, blocks, threads, *args)     return a callable that launches, any number of times
@@ -18,14 +18,11 @@ import threading
 from contextlib import contextmanager
 
 import numpy as np
+from cuda.bindings import driver
 
-from gridcut.device.cuda import SIMULATED, cooperative_blocks
-
-if not SIMULATED:
-    from cuda.bindings import driver
-
-    from gridcut.device.memory import current_gpu
-    from gridcut.device.numba_cuda_internals import address_of, argument_types, handle_of, is_cooperative
+from gridcut.device.cuda import cooperative_blocks
+from gridcut.device.memory import current_gpu
+from gridcut.device.numba_cuda_internals import address_of, argument_types, handle_of, is_cooperative
 
 ARRAY_WORDS = 7  # per array, in numba's calling convention: two unused, size, itemsize, address, length, stride
 SCALARS = {np.int32: "q", np.int64: "q", np.uint64: "Q", np.float32: "f4x", np.float64: "d", int: "q"}
@@ -130,7 +127,7 @@ class _Launch:
 def _compiled(kernel, args) -> tuple[_Compiled | None, list]:
     """The compiled kernel, or None if numba has to launch it; and the values of its arguments."""
     kinds, values = [], []
-    if SIMULATED or not _flatten(args, kinds, values):
+    if not _flatten(args, kinds, values):
         return None, values
     key = (kernel, current_gpu(), *kinds)
     known = _compiled_kernels.get(key)

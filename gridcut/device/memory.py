@@ -132,6 +132,11 @@ def clear(array) -> None:
     check(driver.cuMemsetD8Async(address_of(array), 0, array.size * array.dtype.itemsize, 0))
 
 
+def free_bytes() -> int:
+    """Bytes of free memory on the GPU, including memory kept by the pool."""
+    return int(cuda.current_context().get_memory_info().free) + pool().held()
+
+
 def current_gpu() -> int:
     """Index of the GPU that is active in this thread."""
     error, device = driver.cuCtxGetDevice()

@@ -44,7 +44,6 @@ _AGAIN = "every process compiles the kernels that it calls"
 _CPU_OPTIONS, _CODE = "numba.core.cpu.CPUTargetOptions", "numba.core.codegen.JITCodeLibrary"
 _THREADS = "numba.np.ufunc.parallel"
 _DRIVER = "numba.cuda.cudadrv.driver"
-_SIMULATOR = "numba.cuda.simulator"
 
 CPU = (
     Internal(_CPU_OPTIONS, "_nrt", "no reference counts of arrays", "inner kernels are slower"),
@@ -94,15 +93,6 @@ CUDA = (
     Internal("a CUDA dispatcher", "typeof_pyval", "the types that a kernel is compiled for", "ImportError"),
     Internal("a compiled CUDA kernel", "library", "its handle, for launches by the driver", "ImportError"),
     Internal("a compiled CUDA kernel", "cooperative", "how it is launched", "ImportError"),
-)
-SIMULATOR = (
-    Internal(f"{_SIMULATOR}.kernel", "_kernel_context", "names that exist only inside kernels", "ImportError"),
-    Internal(f"{_SIMULATOR}.kernel", "BlockManager", "runs the threads of a block", "ImportError"),
-    Internal(f"{_SIMULATOR}.kernelapi", "np", "makes local and shared arrays", "ImportError"),
-    Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAModule", "functions of kernels", "ImportError"),
-    Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAAtomic", "atomic operations", "ImportError"),
-    Internal(f"{_SIMULATOR}.cudadrv.devicearray", "FakeWithinKernelCUDAArray", "arrays in kernels", "ImportError"),
-    Internal(f"{_SIMULATOR}.cudadrv.devicearray", "FakeCUDAArray", "arrays in bundles", "ImportError"),
 )
 
 

@@ -7,14 +7,12 @@ directly over NVLink or PCIe if the GPUs have peer access; else the driver copie
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from cuda.bindings import driver
+
 from gridcut.device.arrays import refusing
-from gridcut.device.cuda import SIMULATED, cuda
-
-if not SIMULATED:
-    from cuda.bindings import driver
-
-    from gridcut.device.numba_cuda_internals import address_of
-    from gridcut.device.pinned import check
+from gridcut.device.cuda import cuda
+from gridcut.device.numba_cuda_internals import address_of
+from gridcut.device.pinned import check
 
 
 class Gpu(NamedTuple):
@@ -49,7 +47,7 @@ def open_gpus(devices) -> list[Gpu]:
     for device in devices:
         if device not in opened:
             with cuda.gpus[device]:
-                opened[device] = Gpu(device, None if SIMULATED else check(driver.cuCtxGetCurrent()))
+                opened[device] = Gpu(device, check(driver.cuCtxGetCurrent()))
     for one in opened.values():
         for other in opened.values():
             if one is not other:
@@ -72,9 +70,6 @@ def copy_between(array, gpu: Gpu, there, other: Gpu) -> None:
 
     The copy runs after all work enqueued on both GPUs before, and before all work enqueued later.
     """
-    if SIMULATED:
-        there.copy_to_device(array.copy_to_host())
-        return
     size = array.size * array.dtype.itemsize
     if gpu.device == other.device:
         with gpu.active():

@@ -11,7 +11,7 @@ from numba import config, types
 
 from gridcut.device import kernel, numba_internals, thread_count
 from gridcut.device.choose import numba_cuda_is_installed
-from gridcut.device.numba_internals import CPU, CUDA, SIMULATOR, CpuCode, need
+from gridcut.device.numba_internals import CPU, CUDA, CpuCode, need
 
 on_numba_cuda = pytest.mark.skipif(
     not numba_cuda_is_installed() or bool(config.ENABLE_CUDASIM), reason="numba-cuda's own names"
@@ -95,12 +95,6 @@ def test_numba_has(row):
 @on_numba_cuda
 @named(CUDA)
 def test_numba_cuda_has(row):
-    check(row)
-
-
-@pytest.mark.sim
-@named(SIMULATOR)
-def test_the_simulator_has(row):
     check(row)
 
 

@@ -131,7 +131,7 @@ def test_the_default_of_cuda(where):
 @pytest.mark.parametrize("variant", FEWER)
 def test_threads_yield_between_loads_and_stores(variant, monkeypatch):
     """Threads yield between their loads and the stores that follow, so that other threads store in between."""
-    from gridcut.device.cuda_simulator import yield_turn
+    from tests.simulator.blocks import yield_turn
 
     chance = np.random.default_rng(2)
 

@@ -41,7 +41,7 @@ def modules_of(name):
 @cache
 def imports_cuda(path):
     """Whether importing a module imports numba.cuda or the driver's bindings with it."""
-    if path in (ROOT / "gridcut/device/cuda.py", ROOT / "gridcut/device/cuda_simulator.py"):
+    if path == ROOT / "gridcut/device/cuda.py":
         return True
     for module, names in re.findall(r"^from ([\w.]+) import (.*)", path.read_text("utf-8"), re.MULTILINE):
         if module.startswith("cuda."):

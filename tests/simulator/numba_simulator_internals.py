@@ -1,14 +1,25 @@
-"""The uses of the names that numba_internals.py lists for the CUDA simulator; imported only where it is enabled."""
+"""The names of numba's CUDA simulator that its documentation does not promise, and their uses."""
 
 from importlib import import_module
 
-from gridcut.device.numba_internals import SIMULATOR, need
+from gridcut.device.numba_internals import Internal, need
+
+_SIMULATOR = "numba.cuda.simulator"
+SIMULATOR = (
+    Internal(f"{_SIMULATOR}.kernel", "_kernel_context", "names that exist only inside kernels", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernel", "BlockManager", "runs the threads of a block", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernelapi", "np", "makes local and shared arrays", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAModule", "functions of kernels", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAAtomic", "atomic operations", "ImportError"),
+    Internal(f"{_SIMULATOR}.cudadrv.devicearray", "FakeWithinKernelCUDAArray", "arrays in kernels", "ImportError"),
+    Internal(f"{_SIMULATOR}.cudadrv.devicearray", "FakeCUDAArray", "arrays in bundles", "ImportError"),
+)
 
 _kernel = import_module("numba.cuda.simulator.kernel")
 _api = import_module("numba.cuda.simulator.kernelapi")
 _arrays = import_module("numba.cuda.simulator.cudadrv.devicearray")
 _ArrayInKernel = need(_arrays, "FakeWithinKernelCUDAArray", SIMULATOR)
-_Array = need(_arrays, "FakeCUDAArray", SIMULATOR)
+Array = need(_arrays, "FakeCUDAArray", SIMULATOR)
 
 
 def running_kernel():
@@ -23,7 +34,7 @@ def plain_array(value):
         return type(value)(*fields) if hasattr(value, "_fields") else tuple(fields)
     if isinstance(value, _ArrayInKernel):
         return value._item._ary
-    return value._ary if isinstance(value, _Array) else value
+    return value._ary if isinstance(value, Array) else value
 
 
 def change_simulator(block: type, numpy, nanosleep, atomics: dict) -> None:

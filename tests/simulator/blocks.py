@@ -1,4 +1,4 @@
-"""Changes to numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1) that make it suitable for tests.
+"""Changes to numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1) that make it suitable for tests; install.py makes them.
 
 In numba's version all threads of a block run concurrently under the interpreter's lock, atomics are exclusive only per
 operation, there are no warps, new arrays are uninitialised, and device functions look up `cuda` at every call.  Here
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda
 
-from gridcut.device.numba_simulator_internals import change_simulator, plain_array, running_kernel
+from tests.simulator.numba_simulator_internals import change_simulator, plain_array, running_kernel
 
 WARP = 32
 ATOMICS = "add sub and_ or_ xor max min compare_and_swap cas inc dec exch".split()
