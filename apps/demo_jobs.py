@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.common.clock import COMPILE, TOTAL, Clock
-from apps.common.scales import SHEET, panels
+from apps.common.figures import SHEET, panels
 
 if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
@@ -74,13 +74,13 @@ def segment_examples(folder: Path, device: "DeviceName"):
 
 def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray, width: int = SHEET) -> np.ndarray:
     """An image with its strokes, the overlay of the object, and the object on a checkerboard; uint8 RGB."""
-    from apps.common.figures import overlay, with_marks
+    from apps.common.figures import overlay, strokes_figure
     from apps.segmentation.marks import OBJECT
     from apps.segmentation.matte import cut_out
 
     given = "strokes: object red, background blue" if (marks == OBJECT).any() else "a box"
     found = {"object found": overlay(rgb, mask), "cut-out": on_checkerboard(cut_out(rgb, mask))}
-    return panels({given: with_marks(rgb, marks)} | found, width)
+    return panels({given: strokes_figure(rgb, marks)} | found, width)
 
 
 def compute_flows(folder: Path, device: "DeviceName"):

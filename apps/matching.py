@@ -177,7 +177,7 @@ def block_figure(graph, form):
     """
     import numpy as np
 
-    from apps.common.scales import enlarged, zoom_of
+    from apps.common.figures import enlarged, zoom_of
 
     scale = min(1.0, MAX_FIGURE_SIDE / max(*graph.shape, 1))
     shape = tuple(max(1, round(scale * size)) for size in graph.shape)

@@ -67,9 +67,8 @@ def masks(seed: int, connectivity: int) -> dict[str, np.ndarray]:
 
 def main(figure: Path) -> None:
     """Print the coefficients and write the figure: a section across y, isotropic on the left, thick on the right."""
+    from apps.common.figures import enlarged, labels_overlay, side_by_side
     from apps.common.images import write_image
-    from apps.common.scales import enlarged, side_by_side
-    from apps.segmentation.label_figures import labels_overlay
 
     for connectivity in (6, 26):
         found = masks(0, connectivity)

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from apps.common.figures import overlay
+from apps.common.figures import enlarged, overlay, panels, stacked
 from apps.common.images import to_rgb
-from apps.common.scales import enlarged, panels, stacked
 from apps.demo_jobs import flow_sheet, segment_sheet, stereo_sheet
 
 ROOT = Path(__file__).resolve().parents[1]

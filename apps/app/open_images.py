@@ -16,10 +16,10 @@ from apps.app.open_image import OpenImage
 from apps.app.saved_results import DEFAULT, KINDS, adopt_results, session_file, state_of
 from apps.app.tabs import Tab, Tabs
 from apps.common.errors import InputError, reason_of
+from apps.common.figures import colour_of
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
-from apps.segmentation.label_figures import colour_of
 from apps.session import Session
 from apps.session.label_maps import values_in
 from apps.session.records import MAX_LABEL

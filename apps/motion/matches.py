@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from apps.common.figures import plot_lines
 from apps.common.images import InputError, write_bytes
-from apps.motion.plots import plot_lines
 from gridcut.device.result import Result
 from gridcut.device.tables import data_frame
 

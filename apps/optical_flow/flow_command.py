@@ -285,7 +285,7 @@ def _finish(chosen, reports) -> dict:
 
 def _write_video(chosen, reports) -> Path:
     """Write every frame beside its flow; frames whose flow failed are left out."""
-    from apps.common.scales import enlarged, side_by_side, zoom_of
+    from apps.common.figures import enlarged, side_by_side, zoom_of
     from apps.common.sequences import DEFAULT_RATE, open_sequence, write_video
 
     path, rate, names = Path(chosen.frames[0]), DEFAULT_RATE, [report["name"] for report in reports]

@@ -9,9 +9,22 @@ Vectors above the maximum are dimmed, and unknown pixels are black.
 import cv2
 import numpy as np
 
-from apps.common.figures import line_width, mixed
+from apps.common.figures import (
+    SUBPIXEL_BITS,
+    caption,
+    draw_circles,
+    draw_lines,
+    drawn_at,
+    enlarged,
+    in_corner,
+    letter_height,
+    line_width,
+    mixed,
+    stacked,
+    with_scale,
+    zoom_of,
+)
 from apps.common.images import to_bytes
-from apps.common.scales import caption, enlarged, in_corner, letter_height, stacked, with_scale, zoom_of
 
 # Steps from each hue to the next: red, yellow, green, cyan, blue, magenta.
 HUE_STEPS = (15, 6, 4, 11, 13, 6)
@@ -95,26 +108,25 @@ def arrows(
     """
     spacing, zoom = max(1, round(max(flow.shape) / MAX_ARROWS)), zoom_of(flow.shape)
     starts = slice(spacing // 2, None, spacing)
-    motion = flow[starts, starts]
-    length = np.linalg.norm(motion, axis=2)
+    motion = flow[starts, starts].reshape(-1, 2)
+    length = np.linalg.norm(motion, axis=1)
     typical = float(np.percentile(length, 95)) if length.size else 0.0
     factor = int(np.clip(spacing / typical, 1, MAX_FACTOR)) if typical > 0 else 1
     figure = enlarged(mixed(to_bytes(rgb), 0.5, 0.45), zoom)
-    colours = flow_figure(motion, max_motion=max_motion)
+    colours = flow_figure(motion[None], max_motion=max_motion)[0]
     if valid is not None:
-        colours[~valid[starts, starts]] = UNSURE
-    thin = line_width(figure.shape)
-    for row, column in np.ndindex(motion.shape[:2]):
-        start = zoom * (spacing // 2 + spacing * np.array((column, row)) + 0.5) - 0.5
-        reached = start + zoom * factor * motion[row, column]
-        length, colour = float(np.linalg.norm(reached - start)), colours[row, column].tolist()
-        start, reached = (np.rint(16 * np.clip(point, -1e6, 1e6)).astype(int).tolist() for point in (start, reached))
-        if length < 6 * thin:  # a head and an outline would hide it
-            cv2.circle(figure, start, 16 * thin, colour, -1, cv2.LINE_AA, 4)
-            cv2.line(figure, start, reached, colour, thin, cv2.LINE_AA, 4)
-            continue
-        for paint, thick in (((0, 0, 0), 3 * thin), (colour, thin)):  # the outline is visible on any background
-            cv2.arrowedLine(figure, start, reached, paint, thick, cv2.LINE_AA, 4, min(0.4, zoom * spacing / 3 / length))
+        colours[~valid[starts, starts].ravel()] = UNSURE
+    y, x = np.mgrid[starts.start : flow.shape[0] : spacing, starts.start : flow.shape[1] : spacing]
+    place = np.stack([x.ravel(), y.ravel()], axis=1)
+    start, end = drawn_at(place, zoom), drawn_at(place + factor * motion, zoom)
+    thin, length = line_width(figure.shape), zoom * factor * length
+    is_short = length < 6 * thin  # a head and an outline would hide it
+    draw_circles(figure, start[is_short], colours[is_short], thin)
+    draw_lines(figure, start[is_short], end[is_short], colours[is_short], thin)
+    for k in np.flatnonzero(~is_short):
+        ends, tip = (start[k].tolist(), end[k].tolist()), min(0.4, zoom * spacing / 3 / length[k])
+        for paint, thick in (((0, 0, 0), 3 * thin), (colours[k].tolist(), thin)):  # visible on any background
+            cv2.arrowedLine(figure, *ends, paint, thick, cv2.LINE_AA, SUBPIXEL_BITS, tip)
     return figure if factor == 1 else in_corner(figure, caption(f"arrows x {factor}", letter_height(figure.shape)))
 
 

@@ -6,15 +6,26 @@ Images are (H, W, 3) float32 RGB in [0, 1]; figures are uint8 RGB.
 import cv2
 import numpy as np
 
+from apps.common.figures import (
+    SUBPIXEL_BITS,
+    caption,
+    draw_circles,
+    draw_lines,
+    drawn_at,
+    enlarged,
+    letter_height,
+    line_width,
+    side_by_side,
+    stacked,
+    zoom_of,
+)
 from apps.common.images import to_bytes
-from apps.common.scales import caption, enlarged, letter_height, side_by_side, stacked, zoom_of
 from apps.motion.matches import Matches
-from apps.point_matching.geometry import in_front
+from apps.point_matching.geometry import apply, in_front
 
 GAP = 8  # pixels between the images
 MAX_LINES = 150  # all matches are drawn as dots
 DIMMED = 0.75
-SUBPIXEL_BITS = 3
 OUTLINE = (255, 220, 0)
 
 
@@ -28,7 +39,7 @@ def matches_figure(
     zoom = zoom_of(first.shape)
     shown = side_by_side(*(enlarged(to_bytes(DIMMED * image), zoom) for image in (first, second)), gap=GAP)
     shift = zoom * first.shape[1] + GAP
-    thick = max(1, max(shown.shape) // 1500)
+    thick = line_width(shown.shape)
     if matrix is not None:
         _draw_outline(shown[: zoom * second.shape[0], shift:], first.shape, matrix, zoom, thick)
     # Hue by position in the first image: neighbouring lines have similar colours, so wrong ones stand out.
@@ -36,13 +47,12 @@ def matches_figure(
     hue = (np.arctan2(*(matches.first - centre).T[::-1]) / np.pi + 1) * 90
     hsv = np.stack([hue % 180, np.full(len(hue), 200), np.full(len(hue), 255)], axis=1).astype(np.uint8)
     colour = cv2.cvtColor(hsv[None], cv2.COLOR_HSV2RGB)[0] if len(hue) else np.zeros((0, 3), np.uint8)
-    here = _places(matches.first, zoom)
-    there = _places(matches.second, zoom) + (shift << SUBPIXEL_BITS, 0)
-    for k in _spread_out(matches, first.shape):
-        cv2.line(shown, here[k].tolist(), there[k].tolist(), colour[k].tolist(), thick, cv2.LINE_AA, SUBPIXEL_BITS)
+    here, there = (drawn_at(points, zoom) for points in (matches.first, matches.second))
+    there[:, 0] += shift << SUBPIXEL_BITS
+    lines = _spread_out(matches, first.shape)
+    draw_lines(shown, here[lines], there[lines], colour[lines], thick)
     for points in (here, there):
-        for point, c in zip(points.tolist(), colour.tolist(), strict=True):
-            cv2.circle(shown, point, 2 * thick << SUBPIXEL_BITS, c, -1, cv2.LINE_AA, SUBPIXEL_BITS)
+        draw_circles(shown, points, colour, 2 * thick)
     return shown
 
 
@@ -73,16 +83,8 @@ def _spread_out(matches: Matches, shape) -> np.ndarray:
     return order[np.sort(first)][:MAX_LINES]
 
 
-def _places(points: np.ndarray, zoom: int) -> np.ndarray:
-    """Points (N, 2) in an enlarged figure, as cv2's drawing functions take them."""
-    return np.clip(np.rint(((points + 0.5) * zoom - 0.5) * 2**SUBPIXEL_BITS), -(2**27), 2**27).astype(np.int32)
-
-
 def _draw_outline(shown, shape, matrix, zoom: int, thick: int) -> None:
     height, width = shape[:2]
-    corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], float)
-    mapped = np.column_stack([corners, np.ones(4)]) @ matrix.T
-    if mapped[:, 2].min() < 1e-9:
-        return  # the outline crosses the horizon
-    outline = _places(mapped[:, :2] / mapped[:, 2:], zoom)
-    cv2.polylines(shown, [outline], True, OUTLINE, 2 * thick, cv2.LINE_AA, SUBPIXEL_BITS)
+    corners = apply(matrix, np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], float))
+    if np.isfinite(corners).all():  # otherwise the outline crosses the horizon
+        cv2.polylines(shown, [drawn_at(corners, zoom)], True, OUTLINE, 2 * thick, cv2.LINE_AA, SUBPIXEL_BITS)

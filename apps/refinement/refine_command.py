@@ -123,10 +123,10 @@ def _refine_one(job: Job, chosen) -> dict:
     """Refine the masks of an image and write the results; return the report."""
     from apps.common.annotations import Annotation
     from apps.common.clock import Clock
+    from apps.common.figures import colour_of
     from apps.refinement.mask_files import read_masks
     from apps.refinement.refinement import refine_soft
     from apps.segmentation.hints import remarks_on
-    from apps.segmentation.label_figures import colour_of
     from apps.segmentation.soft_masks import soft_masks_of
 
     charge("import")

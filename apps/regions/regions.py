@@ -187,9 +187,8 @@ def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """
     import cv2
 
-    from apps.common.figures import OUTLINE_COLOUR, line_width
+    from apps.common.figures import OUTLINE_COLOUR, enlarged, line_width, zoom_of
     from apps.common.images import to_bytes
-    from apps.common.scales import enlarged, zoom_of
 
     zoom = zoom_of(labels.shape)
     labels = enlarged(labels, zoom)

@@ -60,10 +60,10 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         return segment_volume_files(job, chosen)
     reading = _Reading(job)  # decoding the files does not have to wait for the imports
     from apps.common.annotations import Annotation
+    from apps.common.figures import colour_of
     from apps.common.row_blocks import concurrently
     from apps.segmentation.colour_models import prepare_lab
     from apps.segmentation.hints import remarks_on
-    from apps.segmentation.label_figures import colour_of
     from apps.segmentation.marks import OPEN
     from apps.segmentation.mask_scores import read_truth, score
     from apps.segmentation.segmentation import segment_marked

@@ -120,14 +120,8 @@ def contents(
 ) -> dict[str, bytes]:
     """Contents of the files of an image with several objects, by kind, with the names of the detections if any."""
     from apps.common.annotations import encoded_annotations
-    from apps.common.figures import strokes_figure
-    from apps.segmentation.label_figures import (
-        annotations_of,
-        colour_of,
-        encoded_labels,
-        encoded_legend,
-        labels_overlay,
-    )
+    from apps.common.figures import colour_of, labels_overlay, strokes_figure
+    from apps.segmentation.label_figures import annotations_of, encoded_labels, encoded_legend
     from apps.segmentation.matte import cut_out
 
     labels, values = result.labels, result.values

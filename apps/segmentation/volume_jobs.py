@@ -106,8 +106,9 @@ def volume_results(path: Path, chosen) -> tuple[Path, ...]:
 
 def segment_volume_files(job: VolumeJob, chosen) -> dict:
     """Segment a volume; write labels or mask and a figure of slices; return the report."""
+    from apps.common.figures import sections
     from apps.segmentation.hints import remarks_on
-    from apps.segmentation.label_figures import annotations_of, encoded_legend, sections
+    from apps.segmentation.label_figures import annotations_of, encoded_legend
     from apps.segmentation.mask_scores import check_label_truth, label_score
     from apps.segmentation.multilabel import segment_volume
     from apps.segmentation.volumes import read_label_volume, read_object_truth

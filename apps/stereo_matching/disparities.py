@@ -81,7 +81,7 @@ class Disparity(Certified, GridResult):
     seconds: dict
 
     def _figure(self):
-        from apps.common.scales import coloured
+        from apps.common.figures import coloured
         from apps.stereo_matching.disparity_figures import COLOURS, ends_of
 
         return coloured(self.disparity, *ends_of(self.disparity), COLOURS)

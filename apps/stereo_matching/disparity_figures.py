@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 
-from apps.common.scales import with_scale
+from apps.common.figures import with_scale
 
 COLOURS = cv2.COLORMAP_TURBO
 MAX_ERROR = 4.0  # pixels: error at the end of the colour scale

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
+from apps.common.figures import plot_lines
 from apps.common.images import InputError
 from apps.common.suggestions import suggests
 from apps.motion.linking import link
-from apps.motion.plots import plot_lines
 from apps.tracking import LINKERS
 from apps.tracking.active_tracks import ActiveTracks, pairs_in_range
 from apps.tracking.divisions import divided, family_tracks

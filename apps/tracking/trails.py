@@ -5,15 +5,24 @@ Figures are uint8 RGB.  Small frames are enlarged by an integer factor, so that 
 
 import numpy as np
 
+from apps.common.figures import (
+    draw_circles,
+    draw_lines,
+    drawn_at,
+    enlarged,
+    in_corner,
+    length_bar,
+    letter_height,
+    line_width,
+    zoom_of,
+)
 from apps.common.images import to_bytes
-from apps.common.scales import enlarged, in_corner, length_bar, letter_height, zoom_of
 from apps.tracking.tracking import Tracks
 from gridcut.device.figures import label_colours
 
 MIN_LONG_SIDE = 800  # pixels: minimum length of a figure's longer side
 BACKGROUND_BRIGHTNESS = 0.6  # relative brightness of the frame under the trails
 MIN_CONTRAST = 0.5  # frames with a smaller range of values are stretched
-SUBPIXEL_BITS = 3  # of coordinates in OpenCV's drawing functions
 
 
 class Trails:
@@ -39,8 +48,7 @@ class Trails:
             low = low - (0.01 * (high - low) + 10 / scale)
         self.zoom = zoom_of(shape, MIN_LONG_SIDE)
         self.shape = (shape[0] * self.zoom, shape[1] * self.zoom)
-        scaled = ((position - low) * scale + 0.5) * self.zoom - 0.5
-        self.position = np.rint(np.clip(scaled, -1e6, 1e6) * 2**SUBPIXEL_BITS).astype(np.int32)
+        self.position = drawn_at((position - low) * scale, self.zoom)
         self.colour = label_colours(np.arange(len(tracks)))[tracks.track]
         self.tracks = tracks
         self.scale = length_bar(scale * self.zoom, self.shape[1], letter_height(self.shape), unit)
@@ -66,22 +74,12 @@ class Trails:
         return shown
 
     def _draw(self, shown, links) -> None:
-        import cv2
-
-        first, second = self.position[self.tracks.link[links, 0]], self.position[self.tracks.link[links, 1]]
-        colour = self.colour[self.tracks.link[links, 1]]
-        for a, b, c in zip(first.tolist(), second.tolist(), colour.tolist(), strict=True):
-            cv2.line(shown, a, b, c, self._width(), cv2.LINE_AA, SUBPIXEL_BITS)
+        first, second = self.tracks.link[links].T
+        draw_lines(shown, self.position[first], self.position[second], self.colour[second], line_width(shown.shape))
 
     def _rings(self, shown, detections) -> None:
-        import cv2
-
-        radius = 3 * self._width() << SUBPIXEL_BITS
-        for a, c in zip(self.position[detections].tolist(), self.colour[detections].tolist(), strict=True):
-            cv2.circle(shown, a, radius, c, 1, cv2.LINE_AA, SUBPIXEL_BITS)
-
-    def _width(self) -> int:
-        return max(1, max(self.shape) // 1000)
+        radius = 3 * line_width(shown.shape)
+        draw_circles(shown, self.position[detections], self.colour[detections], radius, 1)
 
     def _background(self, frame) -> np.ndarray:
         if frame is None:

@@ -9,10 +9,10 @@ import tifffile
 from PIL import Image
 
 from apps import segment as cut
+from apps.common.figures import sections
 from apps.common.images import InputError, read_codes, read_image
 from apps.denoising import denoise_command as denoise
 from apps.optical_flow.flow_files import read_flow
-from apps.segmentation.label_figures import sections
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.stereo_matching import stereo_command as stereo
 from apps.stereo_matching.disparity_files import read_disparity

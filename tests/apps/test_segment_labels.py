@@ -8,7 +8,7 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.segmentation.label_figures import LETTER
+from apps.common.figures import LETTER
 from apps.segmentation.multilabel import segment_labels, segment_volume
 from apps.segmentation.strokes import read_labels
 from apps.volumes.volume_files import read_volume

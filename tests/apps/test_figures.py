@@ -4,8 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-from apps.common import scales
-from apps.common.scales import MIN_LETTER, MIN_SIDE, length_bar, side_by_side, stacked, with_scale
+from apps.common import figures
+from apps.common.figures import MIN_LETTER, MIN_SIDE, length_bar, side_by_side, stacked, with_scale
 
 COLOURS = cv2.COLORMAP_TURBO
 
@@ -13,8 +13,8 @@ COLOURS = cv2.COLORMAP_TURBO
 @pytest.fixture
 def said(monkeypatch):
     """The words of all captions."""
-    words, caption = [], scales.caption
-    monkeypatch.setattr(scales, "caption", lambda text, height: (words.append(text), caption(text, height))[1])
+    words, caption = [], figures.caption
+    monkeypatch.setattr(figures, "caption", lambda text, height: (words.append(text), caption(text, height))[1])
     return words
 
 
@@ -36,7 +36,7 @@ def test_a_scale_fits_figures_of_any_size(shape):
     figure = with_scale(np.arange(shape[0] * shape[1], dtype=float).reshape(shape), 0, 10, COLOURS)
     zoom = max(1, -(-MIN_SIDE // max(shape)))
     assert figure.shape[1] >= zoom * shape[1]
-    letters = np.flatnonzero((figure[-2 * scales.letter_height(figure.shape) :, :, 0] < 128).any(axis=1))
+    letters = np.flatnonzero((figure[-2 * figures.letter_height(figure.shape) :, :, 0] < 128).any(axis=1))
     assert np.ptp(letters) + 2 >= max(MIN_LETTER, sum(shape) // 120), "letters grow with the figure"
     assert (figure[-1] == 255).all()
 
