@@ -14,7 +14,6 @@ Kernels are compiled before a clock starts, on a small part of the same kind.  S
 certified minimal (`Cut.check`), each other row only if value and labels are equal to those.
 """
 
-import itertools
 import time
 from statistics import median
 
@@ -53,65 +52,40 @@ def main(argv):
 
 
 def measure(name, size, lists, repeats):
-    """A row for each list of GPUs, and one for the first GPU alone."""
-    start = time.perf_counter()
-    problem = instance(name, size)
-    print(f"{name}: built in {time.perf_counter() - start:.1f} s", flush=True)
-    small = instance(name, min(SMALL[name], size))
-    found, value, labels = [], None, None
-    for devices in lists:
-        solve(small, devices)
-        seconds, cut = timed(problem, devices, repeats)
-        print(f"  several: total {seconds['total']:.2f} s, {cut.stats}", flush=True)
-        if labels is None:
-            start = time.perf_counter()
-            cut.check()
-            print(f"  certified in {time.perf_counter() - start:.1f} s", flush=True)
-            value, labels, proof = cut.value, cut.labels, "✓"
-        else:
-            check_equal(cut, value, labels)
-            proof = "equal"
-        found.append((seconds, proof, "+".join(map(str, cut.stats["devices"])), cut.stats))
-        del cut  # gives its memory on the GPUs back
-    one = alone(small, problem, lists[0][0], repeats, value, labels)
-    shape = "x".join(map(str, labels.shape))
-    for seconds, proof, which, stats in found:
-        ratios = [f"{one[key] / seconds[key]:.2f}" if "total" in one else "-" for key in ("solve", "total")]
-        counts = [str(stats["rounds"]), str(stats["exchanges"])]
-        yield [name, shape, which, proof, *seconds_of(seconds), *counts, *ratios]
-    if "total" in one:
-        yield [name, shape, str(lists[0][0]), "equal", *seconds_of(one), one["rounds"], "-", "1", "1"]
-    else:
-        yield [name, shape, str(lists[0][0]), one["refused"], *["-"] * 8]
-
-
-def check_equal(cut, value, labels):
-    """Compare a cut with the certified one."""
-    if cut.value != value or not np.array_equal(cut.labels, labels):
-        raise AssertionError(f"{cut.stats}: value {cut.value} instead of {value}, or other labels")
-
-
-def alone(small, problem, device, repeats, value, labels):
-    """Seconds on one GPU, whose value and labels must be these; {"refused": ...} if its memory is too small."""
-    from gridcut.device.cuda import cuda
-
-    with cuda.gpus[device]:
-        solve(small, None)
+    """A row for each list of GPUs, and one for the first GPU alone, with which the others are compared."""
+    problem, small = instance(name, size), instance(name, min(SMALL[name], size))
+    first, found = None, []
+    for devices in (*lists, None):
         try:
-            one, cut = timed(problem, None, repeats)
+            solve(small, devices, lists[0][0])
+            seconds, cut = timed(problem, devices, lists[0][0], repeats)
         except MemoryError:
-            return {"refused": "no room"}
-    check_equal(cut, value, labels)
-    return {**one, "rounds": str(cut.stats["rounds"])}
+            found.append([name, str(size), "1", "no room", *["-"] * 6])
+            continue
+        proof = "✓" if first is None else "equal"
+        if first is None:
+            cut.check()
+            first = cut.value, cut.labels
+        elif cut.value != first[0] or not np.array_equal(cut.labels, first[1]):
+            raise AssertionError(f"{cut.stats}: value {cut.value} instead of {first[0]}, or other labels")
+        which = "+".join(map(str, devices or lists[0][:1]))
+        counts = [str(cut.stats["rounds"]), str(cut.stats.get("exchanges", "-"))]
+        shape = "x".join(map(str, cut.labels.shape))
+        found.append([name, shape, which, proof, *(f"{value:.3f}" for value in seconds.values()), *counts])
+        print(f"  {which}: {cut.stats}", flush=True)
+        del cut  # gives its memory on the GPUs back
+    for row in found:
+        known = "-" not in (found[-1][5], row[5])
+        yield [*row, *(f"{float(found[-1][k]) / float(row[k]):.2f}" if known else "-" for k in (5, 7))]
 
 
-def timed(problem, devices, repeats):
+def timed(problem, devices, alone, repeats):
     """Median seconds by phase, and the last cut."""
     found = []
     for _ in range(repeats):
         cut = None  # frees the last one's memory
         start = time.perf_counter()
-        cut = solve(problem, devices)
+        cut = solve(problem, devices, alone)
         total = time.perf_counter() - start
         seconds = cut.stats["seconds"]
         load = seconds["load"] + seconds.get("upload", 0)
@@ -120,13 +94,13 @@ def timed(problem, devices, repeats):
     return {key: median(one[key] for one in found) for key in found[0]}, cut
 
 
-def solve(problem, devices):
+def solve(problem, devices, alone):
+    """On several GPUs, or with devices None on one without slabs."""
+    from gridcut.device.cuda import cuda
+
     source, sink, edges = problem
-    return gridcut.max_flow(source, sink, edges, device="cuda", devices=devices)
-
-
-def seconds_of(found):
-    return [f"{found[key]:.3f}" for key in ("load", "solve", "labels", "total")]
+    with cuda.gpus[alone]:
+        return gridcut.max_flow(source, sink, edges, device="cuda", devices=devices)
 
 
 def instance(name, size):
@@ -145,12 +119,8 @@ def instance(name, size):
 
 def repeated(axes, side):
     """A periodic block of noisy grey values: mirrored photographs, each along two axes."""
-    names = ("camera",) if axes == 2 else ("camera", "astronaut", "coffee")
-    planes = [mirrored(name, side) for name in names]
-    if axes == 2:
-        grey = planes[0]
-    else:
-        grey = planes[0][None] + planes[1][:, None] + planes[2][:, :, None] - 255
+    planes = [mirrored(name, side) for name in ("camera", "astronaut", "coffee")]
+    grey = planes[0] if axes == 2 else planes[0][None] + planes[1][:, None] + planes[2][:, :, None] - 255
     noise = np.random.default_rng(0).standard_normal(grey.shape, np.float32)
     return np.clip(grey + np.float32(NOISE) * noise, 0, 255)
 
@@ -160,8 +130,7 @@ def mirrored(name, side):
     grey = (photo if photo.ndim == 2 else photo[..., :3].mean(-1)).astype(np.float32)
     shorter = min(grey.shape)
     half = cv2.resize(grey[:shorter, :shorter], (side // 2, side // 2), interpolation=cv2.INTER_CUBIC)
-    half = np.concatenate([half, half[::-1]])
-    return np.concatenate([half, half[:, ::-1]], axis=1)
+    return np.pad(half, (0, side // 2), "symmetric")
 
 
 def contrast(block, offset, strength=250.0, spread=80.0):
@@ -172,11 +141,8 @@ def contrast(block, offset, strength=250.0, spread=80.0):
 
 def tiled(block, shape):
     """An array of this shape filled with a block again and again."""
-    whole = np.empty(shape, block.dtype)
-    for corner in itertools.product(*(range(0, d, b) for d, b in zip(shape, block.shape, strict=True))):
-        part = whole[tuple(slice(c, c + b) for c, b in zip(corner, block.shape, strict=True))]
-        part[...] = block[tuple(slice(d) for d in part.shape)]
-    return whole
+    part = block[tuple(slice(d) for d in shape)]
+    return np.pad(part, [(0, d - n) for d, n in zip(shape, part.shape, strict=True)], "wrap")
 
 
 def _parser():

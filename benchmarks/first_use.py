@@ -3,13 +3,12 @@
   python -m benchmarks first_use                    this environment
   python -m benchmarks first_use --python PATH      another one: a fresh one after `pip install .`, or with a wheel
   python -m benchmarks first_use --none-compiled    exit status 1 if any job compiles a kernel
-  python -m benchmarks first_use --kernels          processor seconds of each kernel that is compiled, and its types
+  python -m benchmarks first_use --kernels          names of the kernels that are compiled
 
 Each job is one process: a command on a 512 x 512 photograph of skimage.data, or one call of a library.  The cache of
 compiled kernels is an empty folder, so the first process compiles what the package does not carry.  Times are wall
 clocks of the processes, start and imports included; medians of the repeats.  "processors" is the processor time of the
-first process, "compiling" that of numba's compiler in all of its threads, and "kernels" the number that it compiled,
-with those that kernels call.
+first process, and "kernels" the number that it compiled, with those that kernels call.
 """
 
 import json
@@ -21,7 +20,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from benchmarks import command, first_use_kernels
+from benchmarks import command
 from benchmarks.table import markdown
 
 # Commands on files that `write_samples` creates, and code for the libraries.
@@ -56,17 +55,16 @@ def random(dtype):
     a, b = numpy.maximum(values, 0), numpy.maximum(-values, 0)
 """
 PROBE = """
-import atexit, json, os, sys
-import numba
-sys.path.append(os.environ["FIRST_USE_FOLDER"])
-import first_use_kernels
-sys.path.pop()  # benchmarks/gridcut.py is not gridcut
-listener = first_use_kernels.listen()
+import atexit, json, os
+from numba.core import event
+recorder = event.RecordingListener()
+event.register("numba:compile", recorder)
 def report():
     from gridcut.device.kernel_store import origins
+    compiled = [found.data["dispatcher"].py_func for _, found in recorder.buffer if found.is_start]
+    names = [f"{function.__module__}.{function.__name__}" for function in compiled]
     with open(os.environ["FIRST_USE_REPORT"], "w") as file:
-        carried = list(origins.values()).count("carried")
-        json.dump([listener.rows, carried], file)
+        json.dump([names, list(origins.values()).count("carried")], file)
 atexit.register(report)
 """
 
@@ -134,7 +132,6 @@ def run(python: str, job: str, folder: Path, cache: Path) -> dict:
     if python != sys.executable:  # that environment's packages, not this one's
         environment.pop("PYTHONPATH", None)
     environment |= {"NUMBA_CACHE_DIR": str(cache), "FIRST_USE_REPORT": str(report)}
-    environment["FIRST_USE_FOLDER"] = str(Path(__file__).parent)
     start, before = time.perf_counter(), processor_seconds()
     done = subprocess.run(
         [python, "-c", PROBE + code], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
@@ -171,11 +168,10 @@ def main(argv) -> int:
                 wrong.append(job)
             row = [job, *(f"{median(one['seconds'] for one in runs):.2f}" for runs in (first, second))]
             row += [f"{median(one['busy'] for one in first):.2f}", str(compiled)]
-            row += [f"{median(sum(kernel[2] for kernel in one['kernels']) for one in first):.2f}"]
             rows += command.shown([[*row, str(first[0]["carried"])]])
             if chosen.kernels:
-                print(*first_use_kernels.lines(first[0]["kernels"]), sep="\n", flush=True)
-    columns = ["job", "first, s", "second, s", "processors, s", "kernels compiled", "compiling, s"]
+                print(*(f"  {kernel}" for kernel in first[0]["kernels"]), sep="\n", flush=True)
+    columns = ["job", "first, s", "second, s", "processors, s", "kernels compiled"]
     columns += ["loaded from the package"]
     command.finish(report, markdown(columns, rows), chosen.save)
     if chosen.none_compiled and wrong:

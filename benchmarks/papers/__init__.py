@@ -7,7 +7,7 @@ same on every machine and under any load, except where several threads run.  Tim
 runs.  Every matching, assignment and cut is certified before its row appears.
 
   python -m benchmarks papers azad --quick               tiny graphs, in seconds
-  python -m benchmarks papers --save                     also write benchmarks/results/papers-NAME.md and figures;
+  python -m benchmarks papers --save                     also write benchmarks/results/papers-NAME.md;
                                                          not with --quick
   python -m benchmarks papers lupinska --device cuda     the experiments that need a GPU
   python -m benchmarks papers azad --threads 1,2,4,8     the experiments with several threads
@@ -23,10 +23,10 @@ from itertools import chain
 
 import numba
 
-from benchmarks import command, matching_images
+from benchmarks import command
 from benchmarks.papers import threads
 from benchmarks.papers.sections import Section, text_of
-from benchmarks.table import ROOT, save
+from benchmarks.table import save
 
 NAMES = ("lupinska", "azad", "deveci_icpp", "deveci_europar", "fagginger_auer")
 DISTRIBUTIONS = ["numba", "numpy", "scipy"]
@@ -57,17 +57,14 @@ def main(argv) -> int:
     return 0
 
 
-def measure(table: str, report: str, sections: Iterable[Section], keep: bool, figures=lambda found: {}, end="") -> None:
-    """Print each section as soon as it is measured; with `keep`, save all as a table, and figures {name: figure}."""
+def measure(table: str, report: str, sections: Iterable[Section], keep: bool, end="") -> None:
+    """Print each section as soon as it is measured; with `keep`, save all as a table."""
     found = []
     for section in sections:
         found.append(section)
         print(text_of(section), end="\n\n", flush=True)
     if keep and found:
         print("saved to", save(table, f"{report}\n" + "\n\n".join(map(text_of, found)) + end), flush=True)
-        for name, figure in figures(found).items():
-            path = ROOT / "docs/images" / f"{table}-{name}".rstrip("-")
-            print("saved to", matching_images.save(figure, path.with_suffix(".png")))
 
 
 def run(name: str, quick: bool, keep: bool) -> None:
@@ -77,7 +74,7 @@ def run(name: str, quick: bool, keep: bool) -> None:
     sections = chain.from_iterable(experiment(quick) for experiment in paper.EXPERIMENTS)
     listed = "\n".join(f"- {what}: `python -m benchmarks {line}`" for what, line in paper.ON_GPU)
     end = f"\n\n## Not run: these need a GPU\n\n{listed}"
-    measure(stem_of(name), report, sections, keep, getattr(paper, "figures", lambda found: {}), end)
+    measure(stem_of(name), report, sections, keep, end)
 
 
 def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
@@ -90,7 +87,7 @@ def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
         title = importlib.import_module(f"benchmarks.papers.{name}").TITLE
         report = command.begin(f"{title} with several threads", DISTRIBUTIONS)
         sections = threads.EXPERIMENTS[name](options.quick, counts)
-        measure(f"{stem_of(name)}-threads", report, sections, options.save, threads.figures)
+        measure(f"{stem_of(name)}-threads", report, sections, options.save)
     return 0
 
 
@@ -129,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)} (default: all)")
     options.add_argument("--quick", action="store_true", help="tiny instances")
-    options.add_argument("--save", action="store_true", help="write the tables and the figures")
+    options.add_argument("--save", action="store_true", help="write the tables")
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: what needs a GPU")
     options.add_argument(
         "--threads",

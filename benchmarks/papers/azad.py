@@ -12,15 +12,12 @@ from types import MappingProxyType
 import numpy as np
 
 import matching
-from benchmarks.matching_images import new_figure
 from benchmarks.papers.sections import (
     CLASSES,
     Section,
-    bars,
     class_of,
     classes,
     count,
-    data_of,
     least_processor_time,
     number,
     repeated,
@@ -31,7 +28,6 @@ TITLE = "Azad, Buluç, Pothen 2015, repeated"
 FIVE = {"SS-DFS": "ss_dfs", "SS-BFS": "ss_bfs", "PF": "pothen_fan", "MS-BFS": "ms_bfs", "HK": "hopcroft_karp"}
 PLAIN_BFS = {"direction_optimising": False, "threads": 1}  # the MS-BFS of Fig. 1
 THREE = {"MS-BFS-Graft": "ms_bfs_graft", "PF": "pothen_fan", "PR": "push_relabel"}
-RUNS = 10
 STEPS = {
     "MS-BFS": {"grafting": False, "direction_optimising": False},
     "direction": {"grafting": False, "direction_optimising": True},
@@ -107,15 +103,12 @@ def table_two(quick: bool):
 
 def figure_one(quick: bool):
     """Fig. 1 (a) to (c): edges traversed, phases, mean length of augmenting paths."""
-    rows, data = [], {what: {name: {} for name in FIVE} for what in ("edges", "phases", "length")}
+    rows = []
     for graph, start in starts(quick).items():
         for name, method in FIVE.items():
             stats = start.run(method, **(PLAIN_BFS if method == "ms_bfs" else {})).stats
             paths = stats["augmentations"]
             length = stats["path_length"] / paths if paths else None
-            data["edges"][name][graph] = stats["edges"]
-            data["phases"][name][graph] = stats["phases"]
-            data["length"][name][graph] = length or np.nan
             row = [graph, name, count(start.size - start.initial), count(stats["edges"])]
             row += [number(stats["edges"] / start.entries), count(stats["phases"]), number(length)]
             rows.append(row)
@@ -124,7 +117,7 @@ def figure_one(quick: bool):
         "Exact counts, one thread. Phases: searches of the single-source algorithms, passes over all unmatched rows of "
         "the others. HK augments along shortest paths only (tests/matching/test_shortest_paths.py)."
     )
-    yield Section("Fig. 1", note, columns, rows, data)
+    yield Section("Fig. 1", note, columns, rows)
 
 
 def figure_three(quick: bool):
@@ -154,26 +147,6 @@ def figure_three(quick: bool):
         "search alone. Rate: edges traversed per second. Rows of means: time of PR and of PF over that of MS-BFS-Graft."
     )
     yield Section("Fig. 3 (a) and Fig. 4", note, columns, rows)
-
-
-def variation(quick: bool):
-    """Section V-B: variation over runs with two threads."""
-    runs = 3 if quick else RUNS
-    rows = []
-    for graph, start in starts(quick).items():
-        row = [graph]
-        for method in ("ms_bfs_graft", "p_pf", "p_dbfs"):
-            start.run(method, threads=2)
-            given = {"threads": 2, **({"wide": 256} if method == "ms_bfs_graft" else {})}
-            edges = [start.search(method, **given)["edges"] for _ in range(runs)]
-            row.append(number(100 * np.std(edges) / max(1.0, np.mean(edges))))
-        rows.append(row)
-    columns = ["graph", "MS-BFS-Graft: ψ %", "PF: ψ %", "P-DBFS: ψ %"]
-    note = (
-        f"ψ = 100 σ / μ over {runs} runs with two threads, of the edges traversed instead of the time, which on a "
-        "shared machine varies with the load."
-    )
-    yield Section("Variation over runs (§V-B)", note, columns, rows)
 
 
 def breakdown(quick: bool):
@@ -218,30 +191,13 @@ def figure_seven(quick: bool):
     note = (
         f"Edges traversed, exact; gains over MS-BFS in processor time, minima of {repeats}, interleaved, search alone."
     )
-    yield Section("Fig. 7", note, columns, rows, gains)
+    yield Section("Fig. 7", note, columns, rows)
 
 
 EXPERIMENTS = (
     table_two,
     figure_one,
     figure_three,
-    variation,
     breakdown,
     figure_seven,
 )
-
-
-def figures(sections) -> dict:
-    """Fig. 1 and 7."""
-    found = {}
-    data = data_of(sections, "Fig. 1")
-    figure, axes = new_figure(3)
-    labels = {"edges": "edges traversed", "phases": "phases", "length": "mean length of augmenting paths"}
-    for one, (what, label) in zip(axes, labels.items(), strict=True):
-        bars(one, data[what], label)
-    found["properties"] = figure
-    figure, (one,) = new_figure(1)
-    bars(one, data_of(sections, "Fig. 7"), "times as fast as MS-BFS")
-    one.axhline(1, color="0.5", linewidth=0.8)
-    found["steps"] = figure
-    return found

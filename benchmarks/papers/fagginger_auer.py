@@ -11,12 +11,10 @@ import numpy as np
 import matching
 from benchmarks import matching_graphs as graphs
 from benchmarks.greedy import plain, renumbered, weighed
-from benchmarks.matching_images import new_figure
 from benchmarks.matching_instances import SKEWED
 from benchmarks.papers.sections import (
     Section,
     count,
-    data_of,
     least_processor_time,
     number,
     repeated,
@@ -63,22 +61,21 @@ def share_of_first_round(p):
 
 def iterations(quick: bool):
     """Fig. 2: share of the vertices matched after each round."""
-    rows, data = [], {}
+    rows = []
     for name, graph in families(quick).items():
         graph = plain(renumbered(graph, 0))
         for select in SELECT:
             found = greedy(graph, method="parallel", select=select)
             shares = np.cumsum(found.stats["matched"]) / graph.shape[0]
-            data[f"{name}, {select}"] = shares.tolist()
             row = [name, select, str(found.stats["rounds"])]
             rows.append(row + [number(100 * shares[min(i, len(shares)) - 1], 1) for i in (1, 2, 3, 5, 8, 12, 100)])
     columns = ["graph", "select", "rounds", *(f"after {i}, %" for i in (1, 2, 3, 5, 8, 12)), "in the end, %"]
-    yield Section("Fig. 2", "Matched vertices after rounds of algorithm 3.", columns, rows, data)
+    yield Section("Fig. 2", "Matched vertices after rounds of algorithm 3.", columns, rows)
 
 
 def probability(quick: bool):
     """Fig. 3: size, weight and rounds by p, and the share matched in the first round against equation 2."""
-    rows, data = [], {}
+    rows = []
     tried = (0.3, BEST_P, 0.7) if quick else (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, BEST_P, 0.55, 0.6, 0.7, 0.8, 0.9)
     graph = renumbered(families(quick)["grid (ecology1)"], 0)
     heavy = weighed(graph)
@@ -87,7 +84,6 @@ def probability(quick: bool):
         for select in SELECT:
             found = greedy(plain(graph), method="parallel", select=select, p=p)
             first = 100 * found.stats["matched"][0] / graph.shape[0]
-            data.setdefault(select, []).append((p, first, found.cardinality, found.stats["rounds"]))
             row += [number(first, 1), count(found.cardinality), str(found.stats["rounds"]), count(found.stats["edges"])]
         weight = greedy(heavy, method="parallel", p=p).weight
         rows.append([*row, number(weight, 0)])
@@ -95,7 +91,7 @@ def probability(quick: bool):
     for select in SELECT:
         columns += [f"{select}: first round, %", f"{select}: pairs", f"{select}: rounds", f"{select}: entries"]
     note = "The grid, permuted. Entries: entries of neighbour lists that were scanned. Weight: select by heaviest edge."
-    yield Section("Fig. 3", note, [*columns, "weight"], rows, data)
+    yield Section("Fig. 3", note, [*columns, "weight"], rows)
 
 
 def random_graphs(quick: bool):
@@ -157,21 +153,20 @@ def programs(graph, seed: int) -> dict:
 def qualities(quick: bool):
     """Fig. 5 (b), (d), (f): ratios of sizes and weights over random permutations of the vertices."""
     permutations = 3 if quick else PERMUTATIONS
-    rows, data = [], {}
+    rows = []
     for name, graph in families(quick, 13).items():
         results = [
             {who: run() for who, run in programs(renumbered(graph, seed), seed).items()} for seed in range(permutations)
         ]
         for ratio, (what, one, other, paper) in RATIOS.items():
             found = [100 * getattr(of[one], what) / getattr(of[other], what) for of in results]
-            data.setdefault(ratio, {})[name] = found
             rows.append([name, ratio, paper, spread(found), number(min(found)), number(max(found))])
     note = (
         f"Mean and standard deviation over {permutations} permutations of graphs of 2^13 vertices. Weights are uniform "
         "in (0, 1], or over eight decades (skewed). Algorithm 1: `random` and `weighted`; algorithm 2: `sorted`."
     )
     columns = ["graph", "ratio, %", "paper", "mean ± deviation", "least", "largest"]
-    yield Section("Fig. 5, quality", note, columns, rows, data)
+    yield Section("Fig. 5, quality", note, columns, rows)
 
 
 def serial(program: str) -> dict:
@@ -250,41 +245,3 @@ def vertex_orders(quick: bool):
 
 
 EXPERIMENTS = (iterations, probability, random_graphs, qualities, speeds, levels, vertex_orders)
-
-
-def figures(sections) -> dict:
-    """Fig. 2, 3 and 5."""
-    found = {}
-    figure, (left, right) = new_figure(2)
-    for name, shares in data_of(sections, "Fig. 2").items():
-        style = "-" if name.endswith("first") else "--"
-        left.plot(
-            range(1, len(shares) + 1),
-            shares,
-            style,
-            label=name,
-            color=f"C{list(data_of(sections, 'Fig. 2')).index(name) // 2}",
-        )
-    left.set(xlabel="round", ylabel="share of vertices matched", ylim=(0, 1))
-    left.legend(fontsize="x-small")
-    grid = np.linspace(0.02, 0.98, 97)
-    right.plot(grid, 100 * share_of_first_round(grid), color="0.5", label="equation 2")
-    for select, points in data_of(sections, "Fig. 3").items():
-        right.plot(
-            [p for p, *_ in points], [first for _, first, *_ in points], "o-", markersize=3, label=f"select {select}"
-        )
-    right.axvline(BEST_P, color="0.7", linewidth=0.8)
-    right.set(xlabel="p", ylabel="matched in the first round, %", title="Grid, permuted")
-    right.legend(fontsize="small")
-    found["rounds"] = figure
-    figure, (axes,) = new_figure(1)
-    ratios = data_of(sections, "Fig. 5, quality")
-    for i, (ratio, of) in enumerate(ratios.items()):
-        at = np.arange(len(of)) + (i - (len(ratios) - 1) / 2) * 0.12
-        axes.errorbar(at, [np.mean(x) for x in of.values()], [np.std(x) for x in of.values()], fmt="o", label=ratio)
-    axes.set_xticks(np.arange(len(of)), list(of))
-    axes.axhline(100, color="0.6", linewidth=0.8)
-    axes.set(ylabel="%", title="Ratios over permutations, with standard deviations")
-    axes.legend(fontsize="x-small")
-    found["quality"] = figure
-    return found

@@ -18,14 +18,11 @@ from apps.segmentation.published_energy import smoothness
 from benchmarks import instances
 from benchmarks.assign_instances import DENSE
 from benchmarks.instances import Problem
-from benchmarks.matching_images import new_figure
 from benchmarks.papers import lupinska_gpu
 from benchmarks.papers.sections import (
     AGAIN,
     Section,
-    bars,
     count,
-    data_of,
     least_processor_time,
     number,
     repeated,
@@ -104,22 +101,22 @@ def grids(side: int):
 def heuristics(quick: bool):
     """Section 4.2: relabeling heuristics on and off."""
     side = 24 if quick else 64
-    rows, data = [], {}
+    rows = []
     for name, problem, value in grids(side):
         for order in ("fifo", "highest"):
+            generic = 0
             for variant, given in VARIANTS.items():
                 stats = counts_of(problem, value, **{**OFF, "order": order, **given})
-                data.setdefault(variant, {})[f"{name}, {order}"] = stats["operations"]
-                gain = number(data["generic (4.2)"][f"{name}, {order}"] / stats["operations"], 1)
+                generic = stats["operations"] if variant == "generic (4.2)" else generic
                 row = [name, order, variant, count(stats["pushes"]), count(stats["relabels"])]
-                rows.append([*row, count(stats["global_relabels"]), gain])
+                rows.append([*row, count(stats["global_relabels"]), number(generic / stats["operations"], 1)])
     note = (
         f"{side}×{side} pixels. Heights start as low as possible (algorithm 4.1) or as distances (exact start). "
         "Global: every n relabels; the last search, which finds the cut, is counted. Gain: operations of the generic "
         "algorithm over operations."
     )
     columns = ["grid", "order", "variant", "pushes", "relabels", "global relabelings", "gain"]
-    yield Section("Heuristics (§4.2)", note, columns, rows, data)
+    yield Section("Heuristics (§4.2)", note, columns, rows)
 
 
 def frequencies(quick: bool):
@@ -279,14 +276,13 @@ def alphas(quick: bool):
     """Section 5.5: ALPHA."""
     sizes = {12: 2} if quick else {SMALLEST: PROBLEMS, 200: 3}
     tried = (2, 10, 100) if quick else ALPHAS
-    rows, data = [], {}
+    rows = []
     for n, number_of in sizes.items():
         costs = problems(n, number_of)
         for alpha in tried:
             row = [str(n), str(alpha)]
-            for name, method in ALGORITHMS.items():
+            for method in ALGORITHMS.values():
                 of = operations(costs, method, alpha=alpha)
-                data.setdefault(n, {}).setdefault(name, {})[alpha] = of["operations"]
                 row += [number(of["refines"], 1), count(of["operations"]), number(of["price_updates"], 1)]
             rows.append(row)
     columns = ["n", "ALPHA"]
@@ -294,7 +290,7 @@ def alphas(quick: bool):
         columns += [f"{name}: refines", f"{name}: operations", f"{name}: price updates"]
     means = ", ".join(f"{k} problems of n = {n}" for n, k in sizes.items())
     note = f"Complete graphs, integer costs to 100, means over {means}. Operations: pushes and relabels."
-    yield Section("ALPHA (§5.5)", note, columns, rows, data)
+    yield Section("ALPHA (§5.5)", note, columns, rows)
 
 
 def scaling_heuristics(quick: bool):
@@ -345,7 +341,7 @@ def update_rules(quick: bool):
 def work_of_threads(quick: bool):
     """Section 6: the lock-free program does the work of algorithm 5.2; n = 30; large complete graphs."""
     sizes = (12,) if quick else (10, SMALLEST, 100, 200, 300)
-    rows, data = [], {}
+    rows = []
     for n in sizes:
         costs = problems(n, 3)
         sequential = operations(costs, "cost_scaling")
@@ -366,13 +362,12 @@ def work_of_threads(quick: bool):
         # Below the paper's 50 ms or not: a bound of a factor of 10 and more, so that the load does not matter.
         row += [number(1e3 * seconds["5.2"] / len(costs), 1), number(1e3 * seconds["lock-free"] / len(costs), 1)]
         rows.append([*row, number(seconds[AGAIN] / seconds["default"])])
-        data[n] = seconds
     columns = ["n", "5.2: operations", "lock-free: operations", "ratio", "5.2: time / default"]
     columns += ["lock-free: time / default", "5.2, ms", "lock-free, ms", "default again / default"]
     note = (
         "Complete graphs, costs to 100, three problems; times interleaved, per problem; `lock_free` with two threads."
     )
-    yield Section("The lock-free algorithm (§5.3, §6)", note, columns, rows, data)
+    yield Section("The lock-free algorithm (§5.3, §6)", note, columns, rows)
 
 
 EXPERIMENTS_ON_GPU = lupinska_gpu.EXPERIMENTS
@@ -388,22 +383,3 @@ EXPERIMENTS = (
     energies,
     windows,
 )
-
-
-def figures(sections) -> dict:
-    """The two figures: operations with heuristics on and off, and over ALPHA."""
-    found = {}
-    figure, (axes,) = new_figure(1)
-    bars(axes, data_of(sections, "Heuristics"), "pushes and relabels")
-    axes.set_title("Push-relabel with heuristics on and off")
-    found["heuristics"] = figure
-    figure, (axes,) = new_figure(1)
-    for n, algorithms in data_of(sections, "ALPHA").items():
-        for name, of in algorithms.items():
-            least = min(of.values())
-            axes.plot(list(of), [x / least for x in of.values()], marker="o", markersize=3, label=f"{name}, n = {n}")
-    axes.axvline(10, color="0.6", linewidth=0.8)
-    axes.set(xscale="log", xlabel="ALPHA", ylabel="operations / least", title="Cost scaling")
-    axes.legend(fontsize="small")
-    found["parameters"] = figure
-    return found

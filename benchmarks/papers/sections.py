@@ -1,4 +1,4 @@
-"""What the papers' experiments share: sections of a report, figures, and graphs of their families."""
+"""What the papers' experiments share: sections of a report, and graphs of their families."""
 
 from collections.abc import Callable
 from time import process_time
@@ -14,13 +14,12 @@ AGAIN = "again"
 
 
 class Section(NamedTuple):
-    """A table of a report; `data`: what the figures draw."""
+    """A table of a report."""
 
     title: str
     note: str
     columns: list[str]
     rows: list[list[str]]
-    data: dict = {}
 
 
 def text_of(section: Section) -> str:
@@ -42,11 +41,6 @@ def spanned(values, digits: int = 2) -> str:
     return f"{number(min(values), digits)} to {number(max(values), digits)}"
 
 
-def data_of(sections: list[Section], title: str) -> dict:
-    """The data of the section whose title starts with `title`."""
-    return next(section.data for section in sections if section.title.startswith(title))
-
-
 def least_processor_time(runs: dict, repeats: int) -> tuple[dict, dict]:
     """Least processor seconds and last results of several callables on one thread, interleaved.
 
@@ -66,18 +60,6 @@ def least_processor_time(runs: dict, repeats: int) -> tuple[dict, dict]:
 def repeated(seconds: dict) -> str:
     """The second time of the first callable over its first one."""
     return number(seconds[AGAIN] / next(iter(seconds.values())))
-
-
-def bars(axes, values: dict[str, dict[str, float]], label: str, log: bool = True) -> None:
-    """Grouped bars: values[series][group]."""
-    groups = list(next(iter(values.values())))
-    width = 0.8 / len(values)
-    for i, (name, of) in enumerate(values.items()):
-        position = np.arange(len(groups)) + (i - (len(values) - 1) / 2) * width
-        axes.bar(position, [of[group] for group in groups], width, label=name)
-    axes.set_xticks(np.arange(len(groups)), groups, rotation=25, ha="right", fontsize="small")
-    axes.set(ylabel=label, yscale="log" if log else "linear")
-    axes.legend(fontsize="x-small")
 
 
 # Graphs of Azad's three classes, by the names of the paper where a generator has the same family; 2^15 vertices.
