@@ -31,7 +31,7 @@ NAMES = (
     "video",
 )
 # The benchmarks that have a separate module for a GPU.
-ON_CUDA = {"graphs": "graphs_cuda", "gridcut": "gridcut_cuda", "labels": "labels_cuda", "matching": "matching_cuda"}
+ON_CUDA = {"gridcut": "gridcut_cuda"}
 
 
 def main(argv):

@@ -10,9 +10,8 @@ A row appears only if the assignment's certificate holds and all programs agree 
 import numpy as np
 
 import assign
-from benchmarks import assign_baselines as baselines
 from benchmarks import assign_instances as instances
-from benchmarks import command
+from benchmarks import baselines, command
 from benchmarks.table import geometric_mean, markdown, number
 from benchmarks.timing import rounds
 
@@ -56,7 +55,7 @@ def dense_table(families, options, sizes=None):
     )
     lines = [markdown(columns, rows)]
     means = []
-    for i, baseline in enumerate(baselines.BASELINES):
+    for i, baseline in enumerate(baselines.BASELINES["assignment"]):
         found = [ratio[i] for ratio in ratios if ratio[i]]
         if found:
             means.append([baseline, str(len(found)), f"{geometric_mean(found):.2f}", f"{min(found):.2f}"])
@@ -70,28 +69,21 @@ def measure(name, cost, options, ratios):
     runs = {"ours": lambda: assign.solve(cost, device="cpu")}
     found = runs["ours"]()  # compiles
     found.check()
-    variant = ""
-    for baseline, program in baselines.BASELINES.items():
-        if not program.installed:
-            continue
-        if baseline == "lapx":
-            variant, _ = baselines.timed_lapx(cost, found.cost)
-            run = program.run(cost).get(variant)
-        else:
-            run = program.run(cost)
-        if run is not None:
+    for baseline, program in baselines.installed("assignment").items():
+        if run := program.prepare(cost):
             runs[baseline] = run
     seconds, results = rounds(runs, options.repeats, ONCE_ABOVE)
     if results["ours"].cost != found.cost or any(results[r] != found.cost for r in runs if r != "ours"):
         raise AssertionError(f"{name}: costs differ: { {r: getattr(x, 'cost', x) for r, x in results.items()} }")
-    ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in baselines.BASELINES]
+    ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in baselines.BASELINES["assignment"]]
     ratios.append(ratio)
 
     def shown(baseline):
         return f"{1e3 * seconds[baseline]:.2f}" if baseline in seconds else "-"
 
     size = "x".join(map(str, cost.shape))
-    times = [shown("ours"), shown("SciPy"), shown("lapx"), variant or "", shown("OR-tools")]
+    variant = getattr(runs.get("lapx"), "__name__", "")
+    times = [shown("ours"), shown("SciPy"), shown("lapx"), variant, shown("OR-tools")]
     row = [name, size, found.method, "✓", *times]
     return [*row, *map(number, ratio)]
 

@@ -1,24 +1,24 @@
 """`python -m benchmarks assign_everyday`: the matrices that people match with, against SciPy and lapx.
 
-Processor milliseconds of one thread, medians of interleaved calls.  "lapx" is the faster of its functions lapjv and
-lapjvs, or lapjvr of rectangles.  A row appears only if the certificate of `assign.solve` holds and all costs agree.
+Processor milliseconds of one thread, medians of interleaved calls.  "lapx" is the fastest of its functions
+LAPX on the matrix.  A row appears only if the certificate of `assign.solve` holds and all costs agree.
 """
 
 import time
 from statistics import median
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 import assign
-from benchmarks import command
+from benchmarks import baselines, command
 from benchmarks.table import geometric_mean, markdown
 
 SIZES = (50, 100, 200, 400, 600, 601, 1000, 2000, 3000)
 QUICK_SIZES = (100, 200, 400, 601, 1000)
 SHAPES = {"n x n": (1, 1), "n x 2n": (1, 2), "n x n/3": (3, 1)}
 DTYPES = ("float64", "float32", "int32")
+LAPX = ("lapjv", "lapjvs", "lapjvr")
 INTEGER_STEPS = 1000  # integers: the range of a family's float costs is divided into this many times n steps
 MAX_SECONDS = 2.0  # of all calls of a program on one matrix, after the first three
 
@@ -157,24 +157,6 @@ def build(name, shape, n, dtype="float64"):
     return np.ascontiguousarray(cost, dtype)
 
 
-def peers(cost) -> dict:
-    """Name -> callable that returns the total cost."""
-    import lap
-
-    square = cost.shape[0] == cost.shape[1]
-    double = np.ascontiguousarray(cost, np.float64)
-
-    def scipy():
-        return cost[linear_sum_assignment(cost)].sum(dtype=np.float64)
-
-    found = {"SciPy": scipy, "lapjv": lambda: lap.lapjv(double, extend_cost=not square)[0]}
-    if square:
-        found["lapjvs"] = lambda: lap.lapjvs(double, prefer_float32=False)[0]
-    else:
-        found["lapjvr"] = lambda: lap.lapjvr(double, extend_cost=True)[0]
-    return found
-
-
 def processor_seconds(runs, repeats) -> dict:
     """Median processor seconds of several callables, which take turns; each round begins with another one.
 
@@ -197,18 +179,19 @@ def measure(name, shape, n, dtype, repeats, ratios):
     cost = build(name, shape, n, dtype)
     found = assign.solve(cost, device="cpu")
     found.check()
-    runs = {"ours": lambda: assign.solve(cost, device="cpu")} | peers(cost)
+    runs = {"ours": lambda: assign.solve(cost, device="cpu"), "SciPy": baselines.assignment_scipy(cost)}
+    runs["lapx"] = baselines.assignment_lapx(cost, LAPX)
     for who, run in runs.items():
         total = run()
         total = float(getattr(total, "cost", total))
         if abs(total - found.cost) > 1e-6 * max(1.0, abs(found.cost)):
             raise AssertionError(f"{name}, {n}, {dtype}: {who} found {total}, not {found.cost}")
     seconds = processor_seconds(runs, repeats)
-    lapx = min((who for who in seconds if who.startswith("lap")), key=seconds.get)
-    best = min(seconds["SciPy"], seconds[lapx])
+    best = min(seconds["SciPy"], seconds["lapx"])
     ratios.append(best / seconds["ours"])
-    shown = [f"{1e3 * seconds[who]:.2f}" for who in ("ours", "SciPy", lapx)]
-    return [name.replace("|", "\\|"), shape, str(n), dtype, found.method, *shown, lapx, f"{ratios[-1]:.2f}"]
+    shown = [f"{1e3 * seconds[who]:.2f}" for who in ("ours", "SciPy", "lapx")]
+    row = [name.replace("|", "\\|"), shape, str(n), dtype, found.method, *shown]
+    return [*row, runs["lapx"].__name__, f"{ratios[-1]:.2f}"]
 
 
 def main(argv):

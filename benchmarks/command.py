@@ -33,11 +33,11 @@ def begin(title: str, distributions: list[str]) -> str:
 
 
 def shown(rows) -> list:
-    """The rows of a table as a list; each is printed as soon as it is there."""
+    """The rows of a table, lists or dictionaries, as a list; each is printed as soon as it is there."""
     found = []
     for row in rows:
         found.append(row)
-        print(" ".join(row), flush=True)
+        print(" ".join(row.values() if isinstance(row, dict) else row), flush=True)
     return found
 
 
@@ -68,6 +68,17 @@ def gpu_header(benchmark: str, title: str, distributions: list[str]) -> str | No
     report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
     print(report, flush=True)
     return report
+
+
+def report_on(device: str, benchmark: str, title: str, distributions: list[str]) -> str | None:
+    """The header of a report on the CPU or on a GPU, as `begin` and `gpu_header`."""
+    if device == "cpu":
+        return begin(f"{title} on the CPU", distributions)
+    return gpu_header(f"{benchmark} --device cuda", f"{title} on a GPU", ["numba-cuda", *distributions])
+
+
+def add_device_option(options: argparse.ArgumentParser) -> None:
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what is measured (default: cpu)")
 
 
 def unknown_instance(names, known) -> bool:

@@ -11,15 +11,12 @@ own arrays (OR-tools: with `add_arcs_with_capacity_and_unit_cost`; pylmcf: arcs 
 where it is not installed.
 """
 
-from importlib.util import find_spec
-
 import numpy as np
-from ortools.graph.python import min_cost_flow as ortools_flow
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import assign
-from benchmarks import command
+from benchmarks import baselines, command
 from benchmarks.graph_instances import grid_edges
 from benchmarks.table import markdown
 from benchmarks.timing import rounds
@@ -43,48 +40,18 @@ def main(argv):
 
 def measured(name, network, options):
     """The row of a network."""
-    tail, _, capacity, _, supply = network
-    programs = {"cutmatch": lambda: assign.min_cost_flow(*network), "OR-tools": lambda: by_ortools(*network)}
-    if find_spec("pylmcf"):
-        ordered = sorted_arcs(*network)
-        programs["pylmcf"] = lambda: by_pylmcf(*ordered)
+    programs = {"cutmatch": lambda: assign.min_cost_flow(*network)}
+    programs |= {peer: program.prepare(*network) for peer, program in baselines.installed("cost flow").items()}
     found = programs["cutmatch"]()
     found.check()
     seconds, results = rounds(programs, options.repeats, once_above=1.0)
     results["cutmatch"] = results["cutmatch"].cost
     if set(results.values()) != {found.cost}:
         raise RuntimeError(f"{name}: the programs find {results}")
-    shown = [f"{1e3 * seconds[one]:.3g}" if one in seconds else "" for one in ("cutmatch", "OR-tools", "pylmcf")]
-    shown += [f"{seconds[one] / seconds['cutmatch']:.2f}" if one in seconds else "" for one in ("OR-tools", "pylmcf")]
-    return [name, str(len(supply)), str(len(tail)), *shown]
-
-
-def by_ortools(tail, head, capacity, cost, supply):
-    """The cost by OR-tools."""
-    solver = ortools_flow.SimpleMinCostFlow()
-    solver.add_arcs_with_capacity_and_unit_cost(tail, head, capacity, cost)
-    solver.set_nodes_supplies(np.arange(len(supply)), supply)
-    if solver.solve() != solver.OPTIMAL:
-        raise RuntimeError("OR-tools finds no flow")
-    return solver.optimal_cost()
-
-
-def sorted_arcs(tail, head, capacity, cost, supply):
-    """The network as pylmcf wants it: int64, arcs by their ends."""
-    order = np.lexsort((head, tail))
-    return *(np.int64(values)[order] for values in (tail, head, capacity, cost)), np.int64(supply)
-
-
-def by_pylmcf(tail, head, capacity, cost, supply):
-    """The cost by LEMON's network simplex."""
-    import pylmcf
-
-    graph = pylmcf.Graph(len(supply), tail, head)
-    graph.set_node_supply(supply)
-    graph.set_edge_costs(cost)
-    graph.set_edge_capacities(capacity)
-    graph.solve()
-    return graph.total_cost()
+    peers = baselines.BASELINES["cost flow"]
+    shown = [f"{1e3 * seconds[one]:.3g}" if one in seconds else "" for one in ("cutmatch", *peers)]
+    shown += [f"{seconds[one] / seconds['cutmatch']:.2f}" if one in seconds else "" for one in peers]
+    return [name, str(len(network[4])), str(len(network[0])), *shown]
 
 
 def with_supplies(tail, head, capacity, cost, sources, sinks, amount, nodes):

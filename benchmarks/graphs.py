@@ -1,22 +1,25 @@
 """`python -m benchmarks graphs`: cuts of sparse graphs against other programs, from arrays to labels, on one thread.
 
 Every program gets the arrays that it accepts, prepared outside of the clock, and is timed from them to its labels
-(thinhpf, which has no function for them: to its value).  Times are medians of rounds in which every program runs once,
-after one run that is not timed; a program slower than ONCE_ABOVE seconds runs once, one slower than LIMIT is stopped.
-Our result is certified, and every program's value and labels must be those of a minimum cut.  ratio = program / ours.
+(thinhpf, which has no function for them: to its value).  Times are medians of --rounds in which every program runs
+once, after one run that is not timed; a program slower than ONCE_ABOVE seconds runs once, one slower than --limit is
+stopped.
+Our results are certified, and every program's value and labels must be those of a minimum cut.
+
+With --device cuda: large graphs, each method of the GPU, and the CPU's default and PyMaxflow with one thread each.
 """
 
 from typing import NamedTuple
 
 import gridcut
-from benchmarks import command, harness
-from benchmarks.graph_baselines import BASELINES
+from benchmarks import baselines, command, harness
 from benchmarks.graph_instances import INSTANCES, LARGE, path
-from benchmarks.table import geometric_mean, markdown
+from benchmarks.table import means, milliseconds, number, ratio, records
 from benchmarks.timing import timed
+from gridcut.graph.graph_methods import METHODS
 
-ONCE_ABOVE, LIMIT = 3.0, 30.0  # seconds
-OURS = "gridcut"
+ONCE_ABOVE = 3.0  # seconds
+BASELINES = baselines.BASELINES["graphs"]
 
 
 class GraphProgram(NamedTuple):
@@ -61,11 +64,9 @@ class GraphBench:
             wrong = None if cut.value == self.value else f"value {cut.value}, not {self.value}"
             parts = (cut.stats["seconds"].get(part, 0.0) for part in ("load", "solve"))
             return GraphRun(seconds, wrong, *parts, cut.stats.get("launches"))
-        baseline = BASELINES[program.name]
         if program.name not in self.prepared:
-            self.prepared[program.name] = baseline.prepare(*self.problem)
-        arrays = self.prepared[program.name]
-        (value, labels), seconds = timed(lambda: baseline.run(arrays))
+            self.prepared[program.name] = BASELINES[program.name].prepare(*self.problem)
+        (value, labels), seconds = timed(self.prepared[program.name])
         wrong = None if value == self.value else f"value {value}, not {self.value}"
         if wrong is None and labels is not None and (found := capacity(self.problem, labels)) != self.value:
             wrong = f"its labels are a cut of {found}, not {self.value}"
@@ -86,53 +87,60 @@ def capacity(problem, labels) -> int:
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if command.unknown_instance(options.instances, INSTANCES):
+    cuda = options.device == "cuda"
+    known = LARGE if cuda else INSTANCES
+    if command.unknown_instance(options.instances, known):
         return 2
-    installed = [name for name in BASELINES if BASELINES[name].installed]
-    distributions = [BASELINES[name].distribution for name in installed]
-    report = command.begin("cuts of sparse graphs on the CPU, one thread", ["numba", "numpy", *distributions])
-    programs = [GraphProgram(name) for name in (OURS, *installed)]
-    ratios = {name: [] for name in installed}
-    rows = command.shown(
-        row_of(
-            harness.measure(name, harness.Worker(name, LIMIT, GraphBench), programs, options.rounds, ONCE_ABOVE),
-            installed,
-            ratios,
-        )
-        for name in options.instances or INSTANCES
-    )
-    columns = ["instance", "nodes", "entries", "certified", "ours, ms", "build, ms", "solve, ms"]
-    for name in installed:
-        columns += [f"{name}, ms", "ratio"]
-    lines = ["", markdown(columns, rows), ""]
-    for name, found in ratios.items():
-        if found:
-            least = min(found)
-            lines.append(f"{name}: geometric mean of the ratios {geometric_mean(found):.2f}, least {least:.2f}.")
-    lines += [f"{name} is not installed." for name in BASELINES if name not in installed]
-    lines.append(f"stopped: took more than {LIMIT:.0f} s.")
-    return command.finish(report, "\n".join(lines), options.save)
+    installed = baselines.installed("graphs")
+    if cuda:
+        methods = options.methods or [name for name, method in METHODS.items() if method.cuda]
+        ours = [GraphProgram(method, {"device": "cuda", "method": method}) for method in methods]
+        others = [GraphProgram("CPU", {"device": "cpu"}), *[GraphProgram("PyMaxflow")] * ("PyMaxflow" in installed)]
+    else:
+        ours, others = [GraphProgram("gridcut")], [GraphProgram(name) for name in installed]
+    distributions = ["numba", "numpy", *(one.distribution for one in installed.values())]
+    report = command.report_on(options.device, "graphs", "cuts of sparse graphs", distributions)
+    if report is None:
+        return 2
+    rows, ratios = [], {}
+    for name in options.instances or known:
+        worker = harness.Worker(name, options.limit or None, GraphBench)
+        found = harness.measure(name, worker, [*others, *ours], options.rounds, ONCE_ABOVE, patience=patience)
+        if cuda:
+            found.raise_failures()
+        rows += command.shown(rows_of(found, [one.name for one in ours], [one.name for one in others], ratios))
+    text = f"\n{records(rows)}\n\n{means(ratios)}\n\nstopped: took more than {options.limit:g} s."
+    return command.finish(report, text, options.save and options.save.format(device=options.device))
 
 
-def row_of(result: harness.Measured, installed, ratios) -> list[str]:
-    """The cells of one instance; adds its ratios."""
-    cells = [result.name, str(result.shape[0]), str(result.entries)]
-    if OURS not in result.ran:
-        return [*cells, result.state[OURS], *["-"] * (3 + 2 * len(installed))]
-    ran, ours = result.ran[OURS], result.seconds[OURS]
-    cells += [harness.CERTIFIED, *(f"{1e3 * seconds:.1f}" for seconds in (ours, ran.build, ran.solve))]
-    for name in installed:
-        if name in result.ran:
-            ratio = result.seconds[name] / ours
-            ratios[name].append(ratio)
-            cells += [f"{1e3 * result.seconds[name]:.1f}", f"{ratio:.2f}"]
-        else:
-            cells += [result.state.get(name, "-"), "-"]
-    return cells
+def patience(program: GraphProgram) -> float:
+    """Seconds in addition to the limit, which is for methods on a GPU and for baselines."""
+    return harness.PATIENCE if program.given.get("device") == "cpu" else 0.0
+
+
+def rows_of(found: harness.Measured, ours, others, ratios):
+    """The rows of one instance, one per program of ours; its ratios are added."""
+    for method in ours:
+        row = {"instance": found.name, "nodes": str(found.shape[0]), "entries": str(found.entries), "program": method}
+        row["certified"] = found.state[method]
+        if method in found.ran:
+            ran, call = found.ran[method], found.seconds[method]
+            row |= {"build ms": milliseconds(ran.build), "solve ms": milliseconds(ran.solve)}
+            row |= {"call ms": milliseconds(call), "launches": str(ran.launches or "-")}
+        for other in others:
+            spent = found.seconds.get(other)
+            quotient = ratio(spent, found.seconds.get(method))
+            ratios.setdefault(f"{other} / {method}", []).append(quotient)
+            row |= {f"{other} ms": milliseconds(spent), f"{other} / call": number(quotient)}
+        yield row
 
 
 def _parser():
-    parser = command.parser("graphs", __doc__, "graphs-cpu")
-    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {'; '.join(INSTANCES)} (default: all)")
+    parser = command.parser("graphs", __doc__, "graphs-{device}")
+    command.add_device_option(parser)
+    names = "; ".join(INSTANCES | LARGE)
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {names} (default: all of the device)")
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), help="on a GPU (default: all that it has)")
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each program (default: 5)")
+    parser.add_argument("--limit", type=float, default=30, metavar="SECONDS", help="of a program; 0: none (default: 30)")
     return parser

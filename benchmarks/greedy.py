@@ -290,6 +290,8 @@ def _parser(device):
         options.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each method (default: 5)")
         return options
     options.add_argument("instances", nargs="*", help="graphs by name (default: those of more than 10^7 edges)")
-    instances.add_cache_options(options)
+    limit = {"type": lambda text: float(text) or None, "default": 30.0, "metavar": "SECONDS"}
+    options.add_argument("--timeout", **limit, help="stop programs that take longer; 0: never (default: 30)")
+    options.add_argument("--cache", metavar="FOLDER", help="keep graphs here (default: make them again)")
     options.add_argument("--runs", type=int, default=7, help="(default: %(default)s)")
     return options

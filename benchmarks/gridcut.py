@@ -29,7 +29,7 @@ def main(argv):
     names = options.instances or [name for name in ALL if name not in LARGE | HARD]
     if command.unknown_instance(names, ALL):
         return 2
-    report = command.begin("gridcut on the CPU", ["numba", "numpy", BASELINES[BASELINE].distribution])
+    report = command.begin("gridcut on the CPU", ["numba", "numpy", BASELINES["grids"][BASELINE].distribution])
     if options.warm:
         with thread_limit(1):
             text = warm_table(options.warm, options.method, options.repeats, threads=["1"])
@@ -41,7 +41,7 @@ def main(argv):
 
 def cold_table(names, options):
     threads = [n for n in options.threads if n <= numba.config.NUMBA_NUM_THREADS]
-    baseline = BASELINES[BASELINE]
+    baseline = BASELINES["grids"][BASELINE]
     columns = ["instance", "size", "method", "device", "certified", "first call s"]
     columns += [f"{n} thread{'s'[: n > 1]} s" for n in threads] + [f"{BASELINE} s"]
     columns += [f"ratio, {n}" for n in threads] + ["bytes/pixel", f"{BASELINE} bytes/pixel"]
@@ -80,7 +80,7 @@ def by_group(ratios, methods):
 
 def measure(name, problem, method, threads, baseline, options):
     """One row, and the ratios per number of threads (None without the baseline)."""
-    value = baseline.run(problem)[0] if baseline.installed else VALUES[name]
+    value = baseline.prepare(problem)()[0] if baseline.installed else VALUES[name]
     runs = {}
     for n in threads:
         runs[n] = partial(solve, problem, method, n)
@@ -89,7 +89,7 @@ def measure(name, problem, method, threads, baseline, options):
         if not cut.value == value == VALUES[name]:
             raise AssertionError(f"{name}, {method}: value {cut.value}, {BASELINE} {value}, known {VALUES[name]}")
     if baseline.installed:
-        runs[BASELINE] = partial(baseline.run, problem)
+        runs[BASELINE] = baseline.prepare(problem)
     seconds, _ = rounds(runs, options.repeats)
 
     first = used = baseline_used = "-"

@@ -20,9 +20,8 @@ import numba
 import numpy as np
 
 import gridcut
-from benchmarks import command, gpu
+from benchmarks import baselines, command, gpu
 from benchmarks import gridcut as on_cpu
-from benchmarks.baselines import BASELINES
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, VALUES, Problem
 from benchmarks.table import geometric_mean, markdown
@@ -30,6 +29,7 @@ from benchmarks.timing import probed, rounds
 
 DEVICE = "cuda"
 BASELINE = "PyMaxflow"
+PYMAXFLOW = baselines.BASELINES["grids"][BASELINE]
 RARELY = 4.0  # seconds; a program that takes longer is timed once
 CORNER = 96  # pixels per side of the part of an instance that kernels are compiled on
 
@@ -47,7 +47,7 @@ def main(argv):
     names = options.instances or ([] if options.warm or options.batch else list(ALL))
     if command.unknown_instance(names, ALL):
         return 2
-    programs = ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution]
+    programs = ["numba-cuda", "numba", "numpy", PYMAXFLOW.distribution]
     report = command.gpu_header("gridcut --device cuda", "gridcut on a GPU", programs)
     if report is None:
         return 2
@@ -189,8 +189,9 @@ def times_on_the_cpu(problem, repeats):
     threads = numba.config.NUMBA_NUM_THREADS
     runs = {"cpu": lambda: on_cpu.solve(problem, "auto", threads).value}
     runs["cpu"]()  # compiles what it uses, which depends on the size
-    if BASELINES[BASELINE].installed:
-        runs["baseline"] = lambda: BASELINES[BASELINE].run(problem)[0]
+    if PYMAXFLOW.installed:
+        run = PYMAXFLOW.prepare(problem)
+        runs["baseline"] = lambda: run()[0]
     seconds, found = rounds(runs, repeats, RARELY)
     if len(set(found.values())) > 1:
         raise AssertionError(f"CPU {found['cpu']}, {BASELINE} {found['baseline']}")
@@ -237,8 +238,8 @@ def batch_table(options):
         "one after another, on card": lambda: [solve(one, "auto") for one in held_singles],
         "one after another, CPU, 1 thread": lambda: [on_cpu.solve(one, "auto", 1) for one in singles],
     }
-    if BASELINES[BASELINE].installed:
-        runs[f"one after another, {BASELINE}"] = lambda: [BASELINES[BASELINE].run(one)[0] for one in singles]
+    if PYMAXFLOW.installed:
+        runs[f"one after another, {BASELINE}"] = lambda: [PYMAXFLOW.prepare(one)()[0] for one in singles]
     result = batch(held)
     result.check()
     for i, one in enumerate(singles):

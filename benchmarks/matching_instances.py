@@ -197,10 +197,3 @@ def prepared(names, folder) -> dict[str, Path]:
             with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
                 list(pool.map(make, some.keys(), some.values()))
     return paths
-
-
-def add_cache_options(parser) -> None:
-    """Add the options of programs that run on graphs in files, in a process of their own."""
-    limit = {"type": lambda text: float(text) or None, "default": 30.0, "metavar": "SECONDS"}
-    parser.add_argument("--timeout", **limit, help="stop programs that take longer; 0: never (default: 30)")
-    parser.add_argument("--cache", metavar="FOLDER", help="keep graphs here (default: generate them again)")

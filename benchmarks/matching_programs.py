@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 import matching
-from benchmarks.baselines import Baseline
+from benchmarks.baselines import BASELINES
 from benchmarks.matching_graphs import uniform
 from benchmarks.matching_instances import read
 from benchmarks.timing import timed
@@ -14,29 +14,6 @@ from matching.core.certificate import certify
 from matching.methods import DEFAULT_METHOD, INITS, METHODS, default_init
 
 TINY = 200  # rows of a graph to compile on; 9 for programs on a GPU
-
-
-def scipy_run(graph):
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    return lambda: int(np.count_nonzero(maximum_bipartite_matching(graph, perm_type="row") >= 0))
-
-
-def igraph_run(graph):
-    import igraph
-
-    n, m = graph.shape
-    coo = graph.tocoo()
-    built = igraph.Graph(n + m, np.column_stack([coo.row, coo.col.astype(np.int64) + n]))
-    sides = [False] * n + [True] * m
-    return lambda: len(built.maximum_bipartite_matching(types=sides))
-
-
-# run(graph) converts the graph and returns a callable without arguments that returns the number of pairs.
-BASELINES = {
-    "SciPy": Baseline("scipy", "scipy", scipy_run),
-    "igraph": Baseline("igraph", "python-igraph", igraph_run),
-}
 
 
 class Program(NamedTuple):
@@ -102,6 +79,12 @@ class CpuRun(NamedTuple):
 
     CLOCKS = ()
 
+    @property
+    def parts(self) -> dict:
+        """Seconds by part."""
+        seconds = self.stats.get("seconds")
+        return {"solve": seconds["init"] + seconds["solve"]} if seconds else {}
+
 
 class CpuBench:
     """A SciPy matrix, and runs of matching.maximum and of baselines on it."""
@@ -120,7 +103,7 @@ class CpuBench:
     def runner(self, program: Program, graph):
         """A callable without arguments; baselines convert the graph here, before the clock starts."""
         if program.method is None:
-            return BASELINES[program.name].run(graph)
+            return BASELINES["matching"][program.name].prepare(graph)
         return lambda: matching.maximum(graph, **program.how)
 
     def run(self, program: Program, calls: bool = False) -> CpuRun:
@@ -163,6 +146,11 @@ class GpuRun(NamedTuple):
     @property
     def seconds(self) -> float:
         return self.init + self.search
+
+    @property
+    def parts(self) -> dict:
+        """Seconds by part."""
+        return {part: getattr(self, part) for part in ("init", "search", "call", "whole")}
 
 
 class GpuBench:

@@ -17,8 +17,8 @@ from benchmarks.baselines import BASELINES
 
 
 def solver_of(name, device):
-    if name in BASELINES:
-        return BASELINES[name].run
+    if name in BASELINES["grids"]:
+        return lambda problem: BASELINES["grids"][name].prepare(problem)()
     import gridcut
 
     def run(problem):

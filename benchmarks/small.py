@@ -16,16 +16,13 @@ The least of up to --rounds rounds, since a busy machine interrupts some calls f
 runs each program once.  A row appears only if our results are certified and all programs agree.
 """
 
-from importlib.util import find_spec
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import assign
 import gridcut
-from benchmarks import command
+from benchmarks import baselines, command
 from benchmarks.assign_instances import DENSE
-from benchmarks.baselines import BASELINES
 from benchmarks.instances import Problem
 from benchmarks.table import geometric_mean, markdown
 from benchmarks.timing import microseconds
@@ -55,28 +52,6 @@ def main(argv):
     return command.finish(report, "\n\n".join(tables), options.save, shown=False)
 
 
-def jonker_volgenant_programs(cost):
-    """Those of lapx, lapcpp and laprust that are installed: name, and a callable that returns the columns."""
-    numbers = cost.astype(np.float64)
-    programs = {}
-    if find_spec("lap") is not None:
-        import lap
-
-        programs["lapx"] = lambda: lap.lapjv(numbers)[1]
-    for name in ("lapcpp", "laprust"):
-        if find_spec(name) is not None:
-            solve = __import__(name).lapjv
-            programs[name] = lambda solve=solve: _columns(*solve(numbers)[1:])
-    return programs
-
-
-def _columns(row, col):
-    """The column of each row."""
-    found = np.empty_like(col)
-    found[row] = col
-    return found
-
-
 def assignments(rows, rounds):
     table, ratios = [], []
     for n in rows:
@@ -84,9 +59,9 @@ def assignments(rows, rounds):
             cost = build(n, np.random.default_rng(n))
             found = assign.solve(cost)
             found.check()
-            others = jonker_volgenant_programs(cost)
+            others = {name: one.prepare(cost) for name, one in baselines.installed("small assignment").items()}
             row, col = linear_sum_assignment(cost)
-            totals = [cost[row, col].sum(), *(cost[np.arange(n), run()].sum() for run in others.values())]
+            totals = [cost[row, col].sum(), *(run() for run in others.values())]
             row, col = assign.linear_sum_assignment(cost)
             totals.append(cost[row, col].sum())
             if not np.allclose(totals, found.cost, rtol=1e-9, atol=0):
@@ -125,15 +100,15 @@ def disc(n, rng):
 
 def grids(sides, rounds):
     table = []
-    baseline = BASELINES["PyMaxflow"]
+    baseline = baselines.BASELINES["grids"]["PyMaxflow"]
     for n in sides:
         for name, build in (("noise", noise), ("disc", disc)):
             rng = np.random.default_rng(n)
             problem = build(n, rng)
             cut = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu")
             cut.check()
-            others = {"PyMaxflow": lambda problem=problem: baseline.run(problem)} if baseline.installed else {}
-            if others and baseline.run(problem)[0] != cut.value:
+            others = {"PyMaxflow": baseline.prepare(problem)} if baseline.installed else {}
+            if others and others["PyMaxflow"]()[0] != cut.value:
                 raise AssertionError(f"{name}, n = {n}: PyMaxflow disagrees with {cut.value}")
             solver = gridcut.Solver(problem.source, problem.sink, problem.edges, device="cpu")
             solver.solve().check()

@@ -37,6 +37,36 @@ def markdown(columns, rows):
     return "\n".join([line(cells[0]), rule, *map(line, cells[1:])])
 
 
+def records(rows: list[dict]) -> str:
+    """A Markdown table of rows {column: cell}; the columns of all of them in the order of their first appearance."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    return markdown(columns, [[row.get(column, "-") for column in columns] for row in rows]) if rows else ""
+
+
+def milliseconds(seconds) -> str:
+    """Three digits or more; "-" for None, "stopped" for infinity."""
+    if seconds is None or seconds == float("inf"):
+        return "-" if seconds is None else "stopped"
+    return f"{1e3 * seconds:.0f}" if seconds >= 1 else f"{1e3 * seconds:.3g}"
+
+
+def ratio(above, below) -> float | None:
+    """Of two times, if both were measured."""
+    return above / below if above and below and float("inf") not in (above, below) else None
+
+
+def means(ratios: dict[str, list]) -> str:
+    """The geometric mean and the least of each list of ratios, without None."""
+    found = {name: [value for value in of if value] for name, of in ratios.items()}
+    return records(
+        [
+            {"ratio": name, "of": str(len(of)), "geometric mean": number(geometric_mean(of)), "least": number(min(of))}
+            for name, of in found.items()
+            if of
+        ]
+    )
+
+
 def header(title, distributions):
     """Title, machine, versions, commit and date."""
     versions = [f"Python {platform.python_version()}"]

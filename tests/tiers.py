@@ -22,8 +22,8 @@ VARIED = frozenset(
 FULL_TIER = frozenset(
     f"test_{name}.py"
     for name in """thread_faults fork many_threads damaged_requests app_ending several_tabs app_process
-    ending hostile hostile_tables workers result_records damaged_files benchmark corruption foreign_packages
-    benchmark_papers benchmarks benchmark_matching_cuda app_benchmarks kernel_store carried_kernels states
+    ending hostile hostile_tables workers result_records damaged_files corruption foreign_packages
+    benchmarks app_benchmarks kernel_store carried_kernels states
     untouched session_faults result_classes battery""".split()
 )
 # Kernels are compiled once more for each type of arrays; the first of these that a test has are those of most tests.

@@ -1,5 +1,7 @@
-"""The harness on tiny problems: it must tell the truth, so its arithmetic and its gate are tested."""
+"""The benchmarks on tiny problems: whole runs, and the arithmetic and the gate of what they print."""
 
+import re
+import shlex
 import time
 from functools import partial
 from pathlib import Path
@@ -7,93 +9,142 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import command, gpu, instances, timing
-from benchmarks import gridcut as grid_benchmark
-from benchmarks import gridcut_cuda as cuda_benchmark
-from benchmarks.__main__ import main
+import matching
+from benchmarks import (
+    command,
+    devices,
+    gpu,
+    graph_instances,
+    gridcut_cuda,
+    harness,
+    instances,
+    matching_graphs,
+    matching_instances,
+    matching_programs,
+    papers,
+    table,
+    timing,
+)
+from benchmarks import gridcut as grids
+from benchmarks.__main__ import NAMES, main
+from benchmarks.baselines import BASELINES, Baseline
+from benchmarks.papers import deveci_gpu, lupinska_gpu
+from benchmarks.papers.sections import text_of
+from gridcut.device import CertificateError
+from tests.tiers import in_quick_tier
+
+ROOT = Path(__file__).resolve().parents[2]
+GRAPH = matching_graphs.uniform(12, 2)
+CUDA = ["--device", "cuda"]
 
 
-@pytest.fixture
-def tiny(monkeypatch):
-    """A stand-in for every instance, of known value."""
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch, tmp_path):
+    """Stand-ins for the instances, and a folder for tables."""
     rng = np.random.default_rng(0)
     source, sink, right, down = rng.integers(0, 50, (4, 9, 7), dtype=np.int32)
     problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
-    value = grid_benchmark.solve(problem, "auto", 1).value
-    monkeypatch.setitem(grid_benchmark.ALL, "tiny", lambda: problem)
-    monkeypatch.setitem(grid_benchmark.SUITE, "tiny", lambda: problem)
-    monkeypatch.setitem(grid_benchmark.VALUES, "tiny", value)
+    for suite in (instances.ALL, instances.SUITE):
+        monkeypatch.setitem(suite, "tiny", lambda: problem)
+    monkeypatch.setitem(instances.VALUES, "tiny", grids.solve(problem, "auto", 1).value)
+    plain = {"tiny": lambda: GRAPH, "grid": lambda: matching_graphs.road(4, 0.0)}
+    known = matching_instances.with_permuted(plain)
+    monkeypatch.setattr(matching_instances, "known", lambda: known)
+    for name in ("PLAIN", "ON_GPU", "GREEDY"):
+        monkeypatch.setattr(matching_instances, name, plain)
+    for suite in (graph_instances.INSTANCES, graph_instances.LARGE):
+        monkeypatch.setitem(suite, "tiny", lambda: graph_instances.path(40))
+    monkeypatch.setattr(table, "RESULTS", tmp_path / "results")
     return problem
 
 
-def rows_of(printed):
-    return [line for line in printed.splitlines() if line.startswith("| tiny")]
-
-
-def test_quick_table(tiny, capsys):
-    assert main(["gridcut", "tiny", "--quick", "--repeats", "1", "--threads", "1"]) == 0
-    (row,) = rows_of(capsys.readouterr().out)
-    assert "✓" in row
-    assert "9x7" in row
-
-
-def test_a_wrong_value_is_never_printed(tiny, capsys, monkeypatch):
-    monkeypatch.setitem(grid_benchmark.VALUES, "tiny", 1)
-    with pytest.raises(AssertionError, match="known 1"):
-        main(["gridcut", "tiny", "--quick", "--threads", "1"])
-    assert not rows_of(capsys.readouterr().out)
-
-
-def test_names_and_unknown_instances(capsys):
-    assert main(["no such benchmark"]) == 2
-    assert main(["gridcut", "no such instance"]) == 2
-    assert "astronaut x4" in capsys.readouterr().out
-
-
 @pytest.fixture
-def as_if_on_a_gpu(tiny, monkeypatch):
-    """The CUDA table with the CPU in the GPU's place: the harness is tested, not the device."""
-    for module, name, stand_in in [
-        (command, "gpu_facts", lambda: {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}),
-        (gpu, "synchronize", lambda: None),
-        (cuda_benchmark, "free_memory", lambda flush=True: 10**6),
-        (gpu, "device_array", lambda array: array),
-        (cuda_benchmark, "DEVICE", "cpu"),
-    ]:
-        monkeypatch.setattr(module, name, stand_in)
+def as_if_on_a_gpu(monkeypatch):
+    """The CPU in the GPU's place."""
+    monkeypatch.setattr(command, "gpu_facts", lambda: {"name": "a stand-in", "memory": 2**33, "driver": "1.0"})
+    monkeypatch.setattr(gpu, "synchronize", lambda: None)
+    monkeypatch.setattr(gpu, "device_array", lambda array: array)
+    monkeypatch.setattr(gridcut_cuda, "free_memory", lambda flush=True: 10**6)
+    monkeypatch.setattr(gridcut_cuda, "DEVICE", "cpu")
+
+
+def rows_of(printed, first="tiny"):
+    lines = [line for line in printed.splitlines() if line.startswith(f"| {first}")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+RUNS = {  # command: certified rows of instances that begin with this word
+    "gridcut tiny --quick --repeats 1 --threads 1": ("tiny", 1),
+    "matching tiny --runs 1 --method auto,hopcroft_karp+none --threads 1,2": ("tiny", 4),
+    "graphs tiny --rounds 1 --limit 0": ("tiny", 1),
+    "labels motorcycle --repeats 1": ("motorcycle", 1),
+    "assign u100 --dense --sizes 20 --repeats 1": ("u100", 1),
+    "cost_flow --sizes 200 --repeats 1": ("grid", 0),
+    "small --rows 10 --sides 8 --rounds 3": ("noise", 0),
+    "greedy --quick --repeats 1": ("grid 40", 10),
+    f"compare {ROOT} --quick --rounds 1 --only matching": ("matching", 7),
+}
+
+
+@pytest.mark.parametrize("line", RUNS)
+def test_run(line, capsys):
+    first, certified = RUNS[line]
+    assert main(shlex.split(line)) == 0
+    rows = rows_of(capsys.readouterr().out, first)
+    assert rows
+    assert sum("✓" in row for row in rows) == certified
 
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
-def test_cuda_table(capsys, monkeypatch):
-    arguments = ["gridcut", "--device", "cuda", "tiny", "--repeats", "1", "--runs", "2"]
-    assert main([*arguments, "--method", "ibfs,push_relabel"]) == 0
+def test_grids_as_if_on_a_gpu(capsys):
+    how = ["--repeats", "1", "--runs", "2", "--method", "ibfs,push_relabel", "--warm", "tiny", "--save"]
+    assert main(["gridcut", *CUDA, "tiny", *how]) == 0
     printed = capsys.readouterr().out
     assert "a stand-in, 8 GiB, driver 1.0" in printed
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows_of(printed) if "9x7" in row]
-    assert [row[2] for row in rows] == ["ibfs", "push_relabel"]
-    assert all(row[3] == "✓" and row[-1] == "2 of 2" for row in rows)
-    main([*arguments, "--warm", "tiny"])
-    printed = capsys.readouterr().out
-    assert len([row for row in rows_of(printed) if "1%" in row]) == len(grid_benchmark.CHANGES)
-    monkeypatch.setitem(cuda_benchmark.VALUES, "tiny", 1)
+    rows = rows_of(printed)
+    assert [row[2] for row in rows if row[-1] == "2 of 2"] == ["ibfs", "push_relabel"]
+    assert len([row for row in rows if "1%" in row[2]]) == 2 * len(grids.CHANGES)
+    assert [path.name for path in table.RESULTS.iterdir()] == ["gridcut-cuda.md"]
+
+
+@pytest.mark.parametrize("device", [[], CUDA])
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_a_wrong_value_is_never_printed(device, capsys, monkeypatch):
+    monkeypatch.setitem(instances.VALUES, "tiny", 1)
     with pytest.raises(AssertionError, match="known 1"):
-        main(arguments)
+        main(["gridcut", *device, "tiny", "--quick"])
+    assert not rows_of(capsys.readouterr().out)
 
 
-@pytest.mark.gpu
-@pytest.mark.usefixtures("tiny")
-def test_tables_on_a_gpu(capsys, monkeypatch):
-    monkeypatch.setattr(cuda_benchmark, "BATCH_OF", ("ising camera",))
-    quick = ["--quick", "--repeats", "1", "--runs", "2"]
-    assert main(["gridcut", "--device", "cuda", "tiny", *quick, "--batch", "3", "--warm", "tiny"]) == 0
-    printed = capsys.readouterr().out
-    assert len([row for row in rows_of(printed) if "✓" in row]) == 1 + len(grid_benchmark.CHANGES)
-    assert "| in one batch, on card" in printed
+def test_a_baseline_that_disagrees_ends_the_run(monkeypatch):
+    monkeypatch.setitem(BASELINES["matching"], "SciPy", Baseline("scipy", "scipy", lambda graph: lambda: -1))
+    with pytest.raises(AssertionError, match="SciPy: WRONG: -1 pairs, others found"):
+        main(["matching", "tiny", "--runs", "1"])
 
 
-def test_no_gpu_no_cuda_table(capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("no such benchmark", "NAME is one of"),
+        ("gridcut nowhere", "unknown instance 'nowhere'; there are: astronaut, astronaut x4"),
+        ("matching nowhere", "unknown instance 'nowhere'; there are: tiny, grid"),
+        ("matching --method auto,best", "no method 'best'; there are auto, "),
+        ("matching --device cuda --method hopcroft_karp", "no method 'hopcroft_karp' on CUDA; there are auto, apfb"),
+        ("greedy --device cuda nowhere", "unknown instance 'nowhere'; there are: tiny, grid"),
+        ("devices nowhere", "there are: image, volume, dense"),
+        ("papers knuth", "no paper 'knuth'; there are lupinska"),
+    ],
+)
+def test_unknown_names(line, message, capsys):
+    assert main(line.split()) == 2
+    assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["gridcut", "matching", "graphs", "labels", "greedy", "assign", "devices"])
+def test_no_gpu_no_table(name, monkeypatch, capsys):
     monkeypatch.setattr(command, "gpu_facts", lambda: None)
-    assert main(["gridcut", "--device", "cuda", "astronaut"]) == 2
+    monkeypatch.setattr(devices, "gpu_facts", lambda: None)
+    assert main([name, *CUDA * (name != "devices")]) == 2
     assert "no CUDA GPU" in capsys.readouterr().out
 
 
@@ -112,6 +163,64 @@ def test_interleaving_and_medians(monkeypatch):
     assert results == {"a": "A", "b": "B"}
 
 
+class Answers:
+    """A bench whose programs, by their names, are right, wrong, too slow or raise."""
+
+    def open(self, source):
+        return (5, 5), 10, 4
+
+    def compile(self, program):
+        pass
+
+    def run(self, program, calls):
+        if program.name == "slow":
+            raise TimeoutError
+        if program.name == "broken":
+            raise RuntimeError("no such address")
+        wrong = "5 pairs of 9" if program.name == "wrong" else None
+        return matching_programs.CpuRun(1.0, 4, wrong, "a", "b", {})
+
+    def certify(self, program):
+        pass
+
+
+def test_what_is_not_right_has_no_times():
+    programs = [matching_programs.Program(name) for name in ("right", "wrong", "slow", "broken")]
+    found = harness.measure("tiny", harness.Worker(None, None, Answers), programs, 2, 1e9)
+    assert found.state == {
+        "right": "✓", "wrong": "WRONG: 5 pairs of 9", "slow": "stopped", "broken": "failed: no such address"
+    }  # fmt: skip
+    assert found.seconds == {"right": 1.0, "slow": harness.STOPPED}
+    with pytest.raises(AssertionError, match="wrong: WRONG: 5 pairs of 9"):
+        found.raise_failures()
+
+
+def test_a_worker_that_is_silent_is_stopped(tmp_path):
+    (path,) = matching_instances.prepared(["tiny"], tmp_path).values()
+    worker = harness.Worker(path, 1e-6, matching_programs.GpuBench)
+    with pytest.raises(TimeoutError):
+        worker.ask("cpu")
+    assert worker.child is None
+    with pytest.raises(RuntimeError, match="no_such_method"):
+        worker.ask("no_such_method", patience=60)
+    seconds, size = worker.ask("cpu", patience=60)
+    assert seconds > 0
+    assert size == matching.maximum(GRAPH).cardinality
+    worker.stop()
+
+
+def test_wrong_matchings_are_seen(tmp_path):
+    (path,) = matching_instances.prepared(["tiny"], tmp_path).values()
+    bench = matching_programs.GpuBench()
+    bench.open(path)
+    found = matching.maximum(GRAPH)
+    bench.found = found.row_match, found.col_match
+    bench.certify()
+    bench.found = found.row_match, np.roll(found.col_match, 1)
+    with pytest.raises(CertificateError, match="matched along no edge"):
+        bench.certify()
+
+
 @pytest.mark.parametrize("name", ["ising camera", "astronaut"])
 def test_instances_are_the_recorded_ones(name):
     """Values found with PyMaxflow; the other instances differ in size and image only."""
@@ -119,13 +228,123 @@ def test_instances_are_the_recorded_ones(name):
     assert problem.source.dtype == np.int32
     assert not problem.edges[0, 1][:, -1].any()
     assert not problem.edges[1, 0][-1].any()
-    assert grid_benchmark.solve(problem, "auto", 1).value == instances.VALUES[name]
+    assert grids.solve(problem, "auto", 1).value == instances.VALUES[name]
 
 
-def test_comparison_with_another_commit(capsys):
-    root = Path(__file__).resolve().parents[2]
-    assert main(["compare", str(root), "--quick", "--rounds", "1", "--only", "matching"]) == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| matching")]
-    assert len(rows) == 8
-    assert all("✓" in row for row in rows[:-1])
-    assert "geometric mean" in rows[-1]
+@pytest.mark.parametrize("name", in_quick_tier(papers.NAMES, ("azad", "fagginger_auer").__contains__))
+def test_a_paper(name, capsys, tmp_path, monkeypatch):
+    """Tables, and what needs a GPU is listed as not run."""
+    monkeypatch.setattr(papers, "save", lambda stem, text: (tmp_path / stem).write_text(text, "utf-8"))
+    papers.run(name, quick=True, keep=True)
+    assert "load" in capsys.readouterr().out.splitlines()[2]
+    text = (tmp_path / papers.stem_of(name)).read_text("utf-8")
+    assert text.count("\n## ") > 1
+    assert "## Not run: these need a GPU" in text
+
+
+def test_papers_with_threads(capsys):
+    assert main(["papers", "azad", "--quick", "--threads", "1,2"]) == 0
+    rows = rows_of(capsys.readouterr().out, "mean")
+    assert {(row[1], row[2]) for row in rows} >= {("MS-BFS-Graft", "1"), ("MS-BFS-Graft", "2"), ("PF", "2")}
+
+
+def listed_commands():
+    """The commands of the page, and those that the papers' modules list for a GPU."""
+    text = (ROOT / "docs/benchmarks/papers.md").read_text("utf-8")
+    found = re.findall(r"`((?:papers|assign|greedy|gridcut|matching) [^`]+)`", text)
+    found += re.findall(r"python -m benchmarks ([^`#\n]+?)(?= *[`#\n])", text)
+    for name in papers.NAMES:
+        module = __import__(f"benchmarks.papers.{name}", fromlist=["ON_GPU"])
+        found += [line for _, line in module.ON_GPU]
+    return sorted(set(found))
+
+
+class Parsed(Exception):  # noqa: N818
+    """Raised in place of a run."""
+
+
+@pytest.mark.parametrize("line", listed_commands())
+def test_listed_commands_exist(line, monkeypatch):
+    from argparse import ArgumentParser
+
+    whole = ArgumentParser.parse_args
+
+    def parse(parser, words):
+        whole(parser, words)
+        raise Parsed
+
+    monkeypatch.setattr(ArgumentParser, "parse_args", parse)
+    assert line.split()[0] in NAMES
+    with pytest.raises(Parsed):
+        main(shlex.split(line))
+
+
+# With a GPU, or in the simulator
+
+
+@pytest.mark.gpu
+def test_tables_on_a_gpu(capsys, monkeypatch):
+    monkeypatch.setattr(gridcut_cuda, "BATCH_OF", ("ising camera",))
+    quick = ["--quick", "--repeats", "1", "--runs", "2"]
+    assert main(["gridcut", *CUDA, "tiny", *quick, "--batch", "3", "--warm", "tiny"]) == 0
+    printed = capsys.readouterr().out
+    assert len([row for row in rows_of(printed) if "✓" in row]) == 1 + len(grids.CHANGES)
+    assert "| in one batch, on card" in printed
+    lists = ["--devices", "0", "0", "--devices", *"000"]
+    assert main(["devices", "image", "volume", *lists, "--size", "40"]) == 0
+    rows = rows_of(capsys.readouterr().out, "image")
+    assert [row[3] for row in rows] == ["✓", "equal", "equal"]
+    assert main(["labels", *CUDA, "motorcycle", "--quick", "--repeats", "1"]) == 0
+    assert main(["graphs", *CUDA, "tiny", "--rounds", "1", "--limit", "0"]) == 0
+
+
+@pytest.mark.sim
+def test_matchings_in_the_simulator(tmp_path, capsys):
+    """In a process of their own, and in this one without a limit."""
+    for limit in ("60", "0"):
+        how = ["--method", "auto,apfb-gpubfs_wr-ct", "--runs", "1", "--timeout", limit, "--cache", str(tmp_path)]
+        assert main(["matching", *CUDA, "tiny", *how]) == 0
+        rows = [row for row in rows_of(capsys.readouterr().out) if len(row) > 8]
+        assert [row[5] for row in rows] == ["✓", "✓"]
+    assert main(["greedy", *CUDA, "grid", "--runs", "1", "--timeout", "0", "--cache", str(tmp_path)]) == 0
+    rows = {row[3]: row for row in rows_of(capsys.readouterr().out, "grid")}
+    assert all(row[4] == "✓" for row in rows.values())
+    assert all(rows[f"{name}, GPU"][5] == "✓" for name in ("parallel", "parallel, heaviest"))
+
+
+@pytest.mark.sim
+def test_experiments_in_the_simulator(monkeypatch):
+    rng = np.random.default_rng(0)
+    source, sink, right, down = rng.integers(0, 9, (4, 2, 3), dtype=np.int32)
+    problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
+    monkeypatch.setitem(instances.SUITE, "astronaut", lambda: problem)
+    small = {"CYCLES": (3,), "BLOCKS": (32,), "REPEATS": 1, "RECTANGLES": ((4, 8),), "PUSHES": (2,), "TEST_EVERY": 6}
+    for name, value in small.items():
+        monkeypatch.setattr(lupinska_gpu, name, value)
+    monkeypatch.setattr(lupinska_gpu, "KEPT", {"hybrid": {"block": 32}, "cudacuts": {"block": (8, 4)}})
+    (section,) = lupinska_gpu.cuts(quick=True)
+    assert "pushes = 2, global_every = 2" in text_of(section)
+    assert text_of(section).count("default, again") == 4
+
+
+def test_assignments_of_the_gpu_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(lupinska_gpu, "DEVICE", "cpu")
+    monkeypatch.setattr(lupinska_gpu, "REPEATS", 1)
+    (section,) = lupinska_gpu.assignments(quick=True)
+    assert "alpha = 100" in text_of(section)
+    assert "default, again" in text_of(section)
+
+
+@pytest.mark.sim
+def test_matchings_from_the_serial_start_in_the_simulator(monkeypatch):
+    small = {"QUICK": ("tiny",), "LIMIT": None, "ROUNDS": 1}
+    small |= {"AUGMENTING": (deveci_gpu.BEST_AUGMENTING,), "PUSHING": (deveci_gpu.BEST_PUSHING,)}
+    for name, value in small.items():
+        monkeypatch.setattr(deveci_gpu, name, value)
+    deveci_gpu.measured.cache_clear()
+    programs = [program.name for program in deveci_gpu.programs()]
+    for one in deveci_gpu.measured(True):
+        assert one.state == dict.fromkeys(programs, harness.CERTIFIED)
+    sections = [section for make in (*deveci_gpu.ICPP, *deveci_gpu.EUROPAR) for section in make(True)]
+    assert "| tiny permuted" in text_of(sections[0])
+    deveci_gpu.measured.cache_clear()
