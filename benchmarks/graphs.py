@@ -142,5 +142,5 @@ def _parser():
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {names} (default: all of the device)")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), help="on a GPU (default: all that it has)")
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each program (default: 5)")
-    parser.add_argument("--limit", type=float, default=30, metavar="SECONDS", help="of a program; 0: none (default: 30)")
+    parser.add_argument("--limit", type=float, default=30, metavar="SECONDS", help="of a program (0: none)")
     return parser
