@@ -126,9 +126,10 @@ def _entries(file, number: int, shape: tuple[int, int], field: str, symmetry: st
     if field == "complex":
         value = value + 1j * table["imag"]
     row, col = table["row"] - 1, table["col"] - 1
-    if MIRRORS[symmetry] is not None:
+    mirrored = MIRRORS[symmetry]
+    if mirrored is not None:
         below = row != col
-        value = np.concatenate([value, MIRRORS[symmetry](value[below])])
+        value = np.concatenate([value, mirrored(value[below])])
         row, col = np.concatenate([row, col[below]]), np.concatenate([col, row[below]])
     return scipy.sparse.coo_array((value, (row, col)), shape=shape)
 
