@@ -10,7 +10,7 @@ import numpy as np
 from apps.common.annotations import Annotation
 from apps.common.figures import colour_of
 from apps.common.writing import NO_METADATA, Metadata, encoded_image
-from apps.segmentation.label_values import label_values
+from apps.segmentation.marks import label_values
 
 if TYPE_CHECKING:
     from apps.segmentation.box_files import Detection

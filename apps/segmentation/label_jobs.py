@@ -81,7 +81,7 @@ def cut_boxes(image: Path, detections: tuple[Detection, ...], chosen) -> dict:
 
 def label_image(image: Path, strokes_file: Path, truth_file: Path | None, chosen) -> dict:
     """Segment an image; write the files of `chosen.kinds`, with a cut-out per object; return the report."""
-    from apps.segmentation.label_values import label_values
+    from apps.segmentation.marks import label_values
     from apps.segmentation.mask_scores import check_label_truth, label_score
     from apps.segmentation.multilabel import segment_labels
     from apps.segmentation.strokes import read_labels

@@ -11,10 +11,11 @@ Files and the interfaces of other programs have other encodings; their readers a
 
 import numpy as np
 
-from apps.common.errors import InputError
+from apps.common.images import InputError, as_integers
 
 OPEN, BACKGROUND, OBJECT = -1, 0, 1
 MAX_VALUES = 255
+MAX_LABEL = 65535  # label maps are written with 16 bits
 
 
 def labels_in(marks: np.ndarray) -> tuple[int, ...]:
@@ -76,3 +77,18 @@ def part_with(wrong: np.ndarray, changed: np.ndarray, thin: int = 1) -> np.ndarr
     found = np.zeros_like(changed)
     found[box] = ndimage.binary_dilation(is_wrong[parts], iterations=thin)
     return found
+
+
+def label_values(values: np.ndarray, name: str) -> np.ndarray:
+    """Labels of any shape as uint8 or uint16, values unchanged; integers stored as floats are accepted.
+
+    Raises InputError, with a message that starts with `name`, for NaN, fractions, negative values and values above
+    65535.
+    """
+    values = as_integers(values, name)
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    if low < 0:
+        raise InputError(f"{name} holds the value {low}; labels are integers from 0 (no label) to {MAX_LABEL}")
+    if high > MAX_LABEL:
+        raise InputError(f"{name} holds values up to {high}; {MAX_LABEL} is the largest label")
+    return values.astype(np.uint8 if high < 256 else np.uint16)

@@ -10,11 +10,14 @@ distinguished by their values:
   grey       128          255            0             recognised by values above 3
   marks      -1           1              0             arrays only (apps.segmentation.marks); recognised by a -1
 
-apps/segmentation/painted.py finds strokes in colours, or refuses the image; other colours than red and blue are
-refused.  Grey values of 16 bits are divided by 257: 65535 is 255.
+Grey values of 16 bits are divided by 257: 65535 is 255.  Strokes of several objects are not converted: 0 without a
+stroke, and another value per object.  Strokes in colours get the values of COLOURS.
 
-Strokes of several objects are not converted: 0 without a stroke, and another value per object.  Strokes in colours get
-the values of COLOURS.
+One rule finds strokes in colours.  What differs from the ground by more than PAINT levels is painted; the ground is
+transparent, the photograph, or plain, and else whatever has no hue.  Painted pixels of a hue are a stroke, without
+specks, and what lies beside a stroke is its rim, as anti-aliasing, soft brushes and JPEG leave it.  A file is refused
+if much that is painted is neither, if the ground has changed elsewhere, if strokes on a ground that is none of the
+three are not of compact colours, as in a photograph, and if they are dithered: some of its strokes would be guessed.
 """
 
 import numpy as np
@@ -23,8 +26,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import array_of, pixels_of
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
-from apps.segmentation.painted import REMEDY, Colour, hex_code, listed, painted_strokes
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, label_values
 
 CODES = {
     "index": {0: OPEN, 1: OBJECT, 2: BACKGROUND},
@@ -39,8 +41,37 @@ PALETTES = (  # the first colours of palettes whose indices are values, whatever
     ((0, 0, 0), (255, 255, 207), (219, 0, 0), (0, 0, 219)),  # strokes of the GrabCut images (Gulshan et al. 2010)
 )
 FRAME = 0.01  # width of the background frame, as a share of the shorter side
-COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"}
+
+# Paint.  Colours differ by their largest difference of a channel, in levels of 255.
+COLOURS = {"red": 1, "blue": 2, "green": 3, "yellow": 4, "magenta": 5, "cyan": 6}  # values of objects
 _MARKS = {"red": OBJECT, "blue": BACKGROUND}
+HUES = {  # in degrees; those between two names have no meaning
+    "red": ((0, 20), (335, 360)),
+    "yellow": ((42, 70),),
+    "green": ((80, 165),),
+    "cyan": ((172, 190),),
+    "blue": ((190, 264),),
+    "magenta": ((285, 330),),
+}
+SAME = 24  # a colour that JPEG or a palette changed
+PAINT = 44  # paint, from the ground
+HUE = 56  # smallest range of the channels of a colour with a hue
+COMPACT = 48  # inner pixels of a stroke, from its colour
+HALF = 0.5  # of an alpha of 1, of pixels: the larger part decides
+FIFTH = 0.2  # at least: of an image its photograph; at most: of strokes, lost and dithered paint
+MOST_COMPACT = 0.4  # at least: of a stroke's inner pixels, on a ground that is none
+MAX_CHANGED = 0.25  # of the ground away from strokes: pixels that differ by more than SAME
+MIN_CLEAR = 0.05  # of an image on transparency
+MIN_SHARE = 0.02  # of the painted pixels: a colour so frequent is no noise
+MIN_STROKE = 16  # pixels: a dot of a pen; fewer are noise, but in a tiny image
+DOT = 3  # pixels of a stroke, in a square of 3 x 3; dithering leaves fewer
+RIM, FAR = 2, 16  # pixels: width of the rim of anti-aliasing, and of a soft brush's and JPEG's blocks of colour
+MAX_SAMPLE = 1 << 20  # pixels in which the plain ground is searched
+
+REMEDY = (
+    "paint the object red and the background blue, opaque, on a white image or on a copy of the image, and save it as "
+    "PNG, as JPEG blurs strokes"
+)
 
 
 def read_strokes(path, encoding: str = "auto", image=None, values=None) -> np.ndarray:
@@ -95,7 +126,9 @@ def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "strokes", im
     image     uint8 RGB (H, W, 3) of the photograph, or None
     colours   colours of a palette image, whose indices are the codes; or None
 
-    Raises InputError for values outside the encodings, colours other than red and blue, and if there is no stroke.
+    A palette in colours is read as paint, unless it is of PALETTES: the order of the colours that a paint program or
+    a quantiser chose has no meaning.  Raises InputError for values outside the encodings, colours other than red and
+    blue, and if there is no stroke.
     """
     codes = array_of(codes, name)
     codes = pixels_of(codes, name) if codes.ndim == 3 else codes
@@ -105,17 +138,24 @@ def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "strokes", im
         raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
     if codes.ndim == 3 and (codes.dtype != np.uint8 or codes.shape[2] not in (3, 4)):
         raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
+    shown = codes if colours is None else colours
+    may_be_paint = encoding in ("auto", "colour") and shown.ndim == 3
     if codes.ndim == 2:
-        marks = _from_palette(codes, colours, encoding, name, image)
-    elif encoding in ("auto", "colour") and not is_grey(codes):
-        marks = _marks_of_painting(painted_strokes(codes, image, name), codes.shape[:2], name)
-    elif encoding == "colour":
-        raise InputError(f"{name} has no coloured stroke; {REMEDY}")
-    elif not is_grey(codes):
-        raise InputError(f"{name} is coloured, but the encoding is {encoding!r}; omit it, or convert the file to grey")
+        values = _values_of_palette(codes, colours, encoding) if may_be_paint else codes
     else:
-        marks = _from_codes(codes[..., 0], encoding, name)
-    return _checked(marks, codes if colours is None else colours, name)
+        values = codes[..., 0] if is_grey(codes) and encoding != "colour" else None
+    if values is None and not may_be_paint:
+        raise InputError(f"{name} is coloured, but the encoding is {encoding!r}; omit it, or convert the file to grey")
+    if values is not None:
+        return _checked(_from_codes(values, encoding, name), shown, name)
+    try:
+        return _checked(painted(shown, image, name, _MARKS, np.full(codes.shape[:2], OPEN, np.int8)), shown, name)
+    except InputError as error:
+        if codes.ndim == 3 or codes.max() > 3:
+            raise
+        raise InputError(
+            f"{error}; if its palette indices are 0 none 1 object 2 background, --encoding index"
+        ) from None
 
 
 def marks_of_values(values: np.ndarray, encoding: str, name: str) -> np.ndarray:
@@ -135,44 +175,22 @@ def _checked(marks, codes, name: str) -> np.ndarray:
     return marks
 
 
-def _from_palette(codes, colours, encoding, name, image) -> np.ndarray:
-    """Marks of indices or grey values.
-
-    A palette in colours is read as paint, unless it is of PALETTES: the order of the colours that a paint program or
-    a quantiser chose has no meaning.
-    """
-    if colours is None or encoding not in ("auto", "colour"):
-        return _from_codes(codes, encoding, name)
+def _values_of_palette(codes, colours, encoding) -> np.ndarray | None:
+    """The values of a palette image in grey or of PALETTES; None for paint."""
     if is_grey(colours) and (colours.shape[2] == 3 or (colours[..., 3] > 127).all()):
         if codes.max() > 3:
-            return _from_codes(colours[..., 0], encoding, name)
+            return colours[..., 0]
         levels = [int(colours[..., 0][codes == code].max()) for code in np.unique(codes)]
         if levels == sorted(levels):  # another order is a quantiser's
-            return _from_codes(codes, encoding, name)
-    if encoding == "auto" and any(_has_palette(codes, colours, palette) for palette in PALETTES):
-        return _from_codes(codes, encoding, name)
-    try:
-        return _marks_of_painting(painted_strokes(colours, image, name), codes.shape, name)
-    except InputError as error:
-        if codes.max() > 3:
-            raise
-        raise InputError(
-            f"{error}; if its palette indices are 0 none 1 object 2 background, --encoding index"
-        ) from None
+            return codes
+    return codes if encoding == "auto" and _has_known_palette(codes, colours) else None
 
 
-def _has_palette(codes, colours, palette) -> bool:
-    return codes.max() < len(palette) and (np.array(palette, np.uint8)[codes] == colours[..., :3]).all()
-
-
-def _marks_of_painting(colours: list[Colour], shape, name: str) -> np.ndarray:
-    """Red is the object, blue the background; InputError for another colour."""
-    marks = np.full(shape, OPEN, np.int8)
-    for colour in colours:
-        if colour.name not in _MARKS:
-            raise InputError(f"{name} has strokes in {listed(colours)}; only red and blue have a meaning; {REMEDY}")
-        marks[colour.pixels] = _MARKS[colour.name]
-    return marks
+def _has_known_palette(codes, colours) -> bool:
+    return any(
+        codes.max() < len(palette) and (np.array(palette, np.uint8)[codes] == colours[..., :3]).all()
+        for palette in PALETTES
+    )
 
 
 def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
@@ -184,30 +202,26 @@ def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
     "colour" paint.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, for a colour
     without a value, and if indices and colours say different things.
     """
-    from apps.segmentation.label_values import label_values
-
     name = f"--label-strokes: {str(path)!r}"
     codes, colours = codes_and_colours(path, "--label-strokes")
-    if codes.ndim == 2 and encoding != "colour" and (colours is None or encoding == "index" or is_grey(colours)):
-        return label_values(codes, name)
-    if encoding == "auto" and colours is not None and any(_has_palette(codes, colours, one) for one in PALETTES):
-        return label_values(codes, name)
-    painting = codes if colours is None else colours
-    if painting.ndim == 2 or is_grey(painting):
+    shown = codes if colours is None else colours
+    if shown.ndim == 2 or (is_grey(shown) and (colours is None or encoding != "colour")):
         return label_values(codes if codes.ndim == 2 else codes[..., 0], name)
+    if colours is not None and (encoding == "index" or (encoding == "auto" and _has_known_palette(codes, colours))):
+        return label_values(codes, name)
     is_map = colours is not None and encoding == "auto" and _is_map(codes)
-    hint = "" if colours is None else "; if its palette indices are the values, --encoding index"
     try:
-        labels = _labels_of_painting(painted_strokes(painting, image, name), painting.shape[:2], name)
+        labels = painted(shown, image, name, COLOURS, np.zeros(shown.shape[:2], np.uint8))
     except InputError as error:
         if is_map:
             return label_values(codes, name)
+        hint = "" if colours is None else "; if its palette indices are the values, --encoding index"
         raise InputError(f"{error}{hint}") from None
     if is_map and (labels != codes).any():
         y, x = np.argwhere(labels != codes)[0]
         raise InputError(
             f"{name} is ambiguous: at ({x}, {y}) its palette index is {codes[y, x]}, and its colour "
-            f"{hex_code(painting[y, x, :3])} means {labels[y, x]}; say which with --encoding index or --encoding colour"
+            f"{hex_code(shown[y, x, :3])} means {labels[y, x]}; say which with --encoding index or --encoding colour"
         )
     return labels
 
@@ -222,18 +236,160 @@ def _is_map(indices) -> bool:
     return counts.argmax() == 0 and bool(((of_inner > 0) == (counts > 0)).all())
 
 
-def _labels_of_painting(colours: list[Colour], shape, name: str) -> np.ndarray:
-    """The values of COLOURS; InputError for another colour."""
-    number_of = {colour: number for number, colour in COLOURS.items()}
-    labels = np.zeros(shape, np.uint8)
-    for colour in colours:
-        if colour.name not in number_of:
-            raise InputError(
-                f"{name} has strokes in {listed(colours)}; use {', '.join(number_of)}, or a grey image with one "
-                "value per object"
-            )
-        labels[colour.pixels] = number_of[colour.name]
-    return labels
+def painted(pixels: np.ndarray, image: np.ndarray | None, name: str, values: dict, marks: np.ndarray) -> np.ndarray:
+    """Write the values of strokes in colours into marks (H, W), and return these.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (H, W, 3) or (H, W, 4)
+        RGB or RGBA.
+    image : ndarray of uint8, shape (H, W, 3), or None
+        The photograph, to recognise strokes painted on a copy of it.
+    name : str
+        Subject of the error messages.
+    values : dict
+        The value by the name of a hue of HUES.
+    marks : ndarray, shape (H, W)
+        What there is without strokes.
+
+    Raises
+    ------
+    InputError
+        If there is no stroke, if one has a colour without a value, or if some would be lost or guessed.
+    """
+    colour = np.ascontiguousarray(pixels[..., :3])
+    chroma = _largest(colour) - ~_largest(~colour)
+    visible = np.ones(chroma.shape, bool) if pixels.shape[2] == 3 else pixels[..., 3] > HALF * 255
+    ground, step = _ground(colour, visible, chroma, image)
+    paint = visible & (step > PAINT)
+    coloured = paint & (chroma > HUE)
+    found = _strokes(colour, coloured, step if ground == "the image" else None)
+    if ground == "the image":
+        paint = coloured | _morphed(paint, "OPEN", 1)  # JPEG changes the edges in it
+    fault = _fault(found, coloured if ground == "grey" else paint, step, ground, colour, values)
+    if not found and not fault:
+        fault = f"has no coloured stroke: {_seen_instead(ground, pixels)}"
+    if fault:
+        raise InputError(f"{name} {fault}; {REMEDY}")
+    for hue, part in found.items():
+        marks[part] = values[hue]
+    return marks
+
+
+def _ground(colour, visible, chroma, image) -> tuple[str, np.ndarray]:
+    """The ground ("transparency", "the image", a code, or "grey" for what has no hue), and how far off pixels are."""
+    if np.count_nonzero(~visible) > MIN_CLEAR * visible.size:
+        return "transparency", np.full(visible.shape, 255, np.uint8)
+    if image is not None and image.shape == colour.shape:
+        step = _difference(colour, image)
+        if np.count_nonzero(step <= SAME) >= FIFTH * step.size:
+            return "the image", step
+    is_grey = visible & (chroma <= HUE)
+    grey = colour.reshape(-1, 3)[np.flatnonzero(is_grey)[:: 1 + is_grey.size // MAX_SAMPLE]]
+    if len(grey):
+        cells = grey.astype(np.intp) // 8 @ (1024, 32, 1)  # 5 bits a channel
+        plain = _median(grey[cells == np.bincount(cells).argmax()])
+        step = _difference(colour, plain)
+        if np.count_nonzero(visible & (step <= SAME)) >= HALF * np.count_nonzero(is_grey):
+            return hex_code(plain), step
+    return "grey", chroma
+
+
+def _strokes(colour, coloured, from_image) -> dict[str, np.ndarray]:
+    """The strokes by the name of their hue, bool (H, W); `from_image` is how far pixels are off the photograph."""
+    import cv2
+
+    places, found = np.flatnonzero(coloured), {}
+    hue = cv2.cvtColor(colour.reshape(-1, 1, 3)[places], cv2.COLOR_RGB2HSV_FULL)[:, 0, 0] if len(places) else places
+    degrees = hue * (360 / 256)
+    speck = min(MIN_STROKE, 1 + coloured.size // 1000)
+    least = max(speck, MIN_SHARE * len(places))
+    for name, ranges in HUES.items():
+        own = places[np.logical_or.reduce([(low <= degrees) & (degrees <= high) for low, high in ranges])]
+        if len(own) < least:
+            continue
+        part = np.zeros(coloured.shape, bool)
+        part.ravel()[own] = True
+        _, parts, about, _ = cv2.connectedComponentsWithStats(part.view(np.uint8), connectivity=8)
+        part &= (about[:, cv2.CC_STAT_AREA] >= speck)[parts]
+        if np.count_nonzero(part) >= least:
+            if from_image is not None:  # nearer to the colour of the stroke than to the photograph
+                part &= _difference(colour, _median(colour[_inner(part)])) <= from_image
+            found[name] = part
+    return found
+
+
+def _fault(found, paint, step, ground, colour, values) -> str:
+    """Why strokes cannot be trusted, in words that follow the name of their file; empty if they can."""
+    import cv2
+
+    *others, last = values
+    meaning = f"only {', '.join(others)} and {last} have a meaning"
+    strokes = np.logical_or.reduce([np.zeros(paint.shape, bool), *found.values()])
+    count, far = np.count_nonzero(strokes), ~_morphed(strokes, "DILATE", FAR)
+    lost = np.flatnonzero(paint & ~_morphed(strokes, "DILATE", RIM))
+    listed = " and ".join(f"{hue} {hex_code(_median(colour[_inner(part)]))}" for hue, part in found.items())
+    for part in found.values() if ground == "grey" else ():
+        own = colour[_inner(part)]
+        if np.mean(np.abs(own.astype(int) - _median(own)).max(axis=1) <= COMPACT) < MOST_COMPACT:
+            return "is not painted on a plain colour, on transparency or on a copy of the image"
+    if not found.keys() <= values.keys():
+        return f"has strokes in {listed} ({count} pixels); {meaning}"
+    if len(lost) > max(MIN_STROKE, FIFTH * count):
+        other = hex_code(_median(colour.reshape(-1, 3)[lost]))
+        place = f"beside strokes in {listed}" if found else "but no stroke"
+        return f"has {len(lost)} painted pixels, such as {other}, {place}; {meaning}"
+    around = cv2.boxFilter(strokes.view(np.uint8), -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+    if (dots := np.count_nonzero(strokes & (around < DOT))) > max(MIN_STROKE, FIFTH * count):
+        return f"is dithered: {dots} of the {count} pixels of its strokes are single"
+    changed = np.count_nonzero(far & (step > SAME))
+    if found and ground not in ("grey", "transparency") and changed > MAX_CHANGED * np.count_nonzero(far):
+        return f"differs from {ground} at {changed} pixels away from its strokes in {listed}"
+    return ""
+
+
+def _seen_instead(ground, pixels) -> str:
+    if ground == "transparency":
+        most = pixels[..., 3].max()
+        return f"its paint is translucent, with an alpha of at most {most}, and strokes need 128 of 255 or more"
+    return "it equals the image" if ground == "the image" else f"every pixel is {ground}"
+
+
+def _difference(colour, other) -> np.ndarray:
+    """The largest difference of a channel of uint8 colours (H, W, 3) from others or from a colour (3,)."""
+    import cv2
+
+    return _largest(cv2.absdiff(colour, np.ascontiguousarray(np.broadcast_to(other, colour.shape))))
+
+
+def _largest(colour) -> np.ndarray:
+    """The largest channel of colours (H, W, 3)."""
+    import cv2
+
+    red, green, blue = cv2.split(colour)
+    return cv2.max(cv2.max(red, green), blue)
+
+
+def _morphed(pixels, operation: str, by: int) -> np.ndarray:
+    """An operation of OpenCV's morphology on pixels, bool (H, W), with a square."""
+    import cv2
+
+    square = np.ones((2 * by + 1, 2 * by + 1), np.uint8)
+    return cv2.morphologyEx(pixels.view(np.uint8), getattr(cv2, f"MORPH_{operation}"), square).view(bool)
+
+
+def _inner(part) -> np.ndarray:
+    """The pixels of a stroke that are not at its rim, if it is thick enough."""
+    inner = _morphed(part, "ERODE", 1)
+    return inner if np.count_nonzero(inner) >= MIN_STROKE else part
+
+
+def _median(colours) -> np.ndarray:
+    return np.rint(np.median(colours[:: 1 + len(colours) // 4096], axis=0)).astype(np.uint8)
+
+
+def hex_code(rgb) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*(int(v) for v in rgb))
 
 
 def marks_of_box(box, shape) -> np.ndarray:

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError, read_pixels
-from apps.segmentation.label_values import label_values
-from apps.segmentation.marks import OPEN
+from apps.segmentation.marks import OPEN, label_values
 from apps.segmentation.strokes import check_marks, grey_levels, marks_of_values, read_labels, read_strokes
 from apps.volumes.volume_files import kind_of, read_volume, slice_files
 from apps.volumes.voxel_geometry import Volume, is_same_grid

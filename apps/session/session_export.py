@@ -13,7 +13,7 @@ from apps.common.errors import InputError
 from apps.common.stems import suffix_of
 from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
 from apps.segmentation.label_figures import annotations_of, encoded_labels
-from apps.segmentation.label_values import label_values
+from apps.segmentation.marks import label_values
 from apps.segmentation.matte import cut_out
 from apps.volumes.volume_files import FORMATS, write_labels
 from apps.volumes.voxel_geometry import Geometry, Volume

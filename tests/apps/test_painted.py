@@ -133,10 +133,10 @@ def test_translucent_strokes(tmp_path):
     [
         (
             ((0, 170, 0), (0, 0, 255)),
-            r"strokes in (green #00aa00 .* and blue #0000ff|blue #0000ff .* and green #00aa00) \([0-9]+ pixels\); only",
+            r"strokes in green #00aa00 and blue #0000ff \([0-9]+ pixels\); only red and blue have a meaning",
         ),
-        (((255, 128, 0), (0, 0, 255)), "orange #ff8000.*only red and blue have a meaning"),
-        (((255, 0, 0), (140, 0, 255)), "#8c00f[ef].*only red and blue have a meaning"),
+        (((255, 128, 0), (0, 0, 255)), "#f[ef]8[0-2]0[01].*only red and blue have a meaning"),
+        (((255, 0, 0), (140, 0, 255)), "#8[b-e]0[01]f[ef].*only red and blue have a meaning"),
         (((255, 255, 0), (0, 255, 0)), "yellow #ffff00.*only red and blue have a meaning"),
     ],
 )
@@ -153,7 +153,7 @@ def test_photograph_without_strokes(tmp_path):
     Image.fromarray(photo).save(tmp_path / "a.png")
     with pytest.raises(InputError, match="has no coloured stroke: it equals the image"):
         read_strokes(tmp_path / "a.png", image=photo)
-    with pytest.raises(InputError, match="not painted on a plain colour"):
+    with pytest.raises(InputError, match="has [0-9]+ painted pixels, such as .* beside strokes in red"):
         read_strokes(tmp_path / "a.png", image=np.ascontiguousarray(photo[::-1]))
 
 
