@@ -12,7 +12,7 @@ PACKAGES = {"cutmatch", "gridcut", "assign", "matching", "apps"}
 NEEDED = {
     *(f"{package}/{name}" for package in PACKAGES for name in ("__init__.py", "__init__.pyi", "py.typed")),
     "apps/common/writing.py",
-    "apps/many/report_page.html.jinja",
+    "apps/run/report_page.html.jinja",
     "gridcut/device/kernel_store.py",
 }
 SAMPLES = {"apps/samples/README.md", "apps/samples/astronaut.jpg"}  # the former has the terms of the photographs

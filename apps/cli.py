@@ -23,7 +23,7 @@ defect in cutmatch (please report it), 130 stopped by Ctrl-C.
 import sys
 from importlib import import_module
 
-from apps.common.errors import BAD_INPUT, finish, print_error, print_lines
+from apps.common.errors import BAD_INPUT, ending, print_error, print_lines
 
 # name: module whose run(argv) runs the command
 COMMANDS = {
@@ -46,27 +46,30 @@ COMMANDS = {
 def main(argv=None) -> int:
     """Run the command that `argv[0]` names (default: the process's arguments) and return its exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    return finish(f"cutmatch {argv[0]}" if argv and argv[0] in COMMANDS else "cutmatch", _run, argv)
+    name = argv[0] if argv else ""
+    with ending(f"cutmatch {name}" if name in COMMANDS else "cutmatch") as end:
+        if name in COMMANDS:
+            # Imported on demand, so that a command does not wait for the imports of another.
+            end.status = import_module(COMMANDS[name]).run(argv[1:])
+        else:
+            end.status = _without_command(name)
+    return end.status
 
 
-def _run(argv) -> int:
-    if not argv or argv[0] in ("-h", "--help"):
+def _without_command(name: str) -> int:
+    """Answer --help, --version and a name that is no command's; return the exit status."""
+    if name in ("", "-h", "--help"):
         print_lines(__doc__.strip())
-        return 0 if argv else BAD_INPUT
-    if argv[0] == "--version":
+        return 0 if name else BAD_INPUT
+    if name == "--version":
         from importlib.metadata import version
 
         print_lines(f"cutmatch {version('cutmatch')}")
         return 0
-    if argv[0] not in COMMANDS:
-        from apps.common.suggestions import meant
+    from apps.common.suggestions import meant
 
-        print_error(
-            f"cutmatch: no command {argv[0]!r};{meant(argv[0], COMMANDS)} the commands are {', '.join(COMMANDS)}"
-        )
-        return BAD_INPUT
-    # Imported on demand, so that a command does not wait for the imports of another.
-    return import_module(COMMANDS[argv[0]]).run(argv[1:])
+    print_error(f"cutmatch: no command {name!r};{meant(name, COMMANDS)} the commands are {', '.join(COMMANDS)}")
+    return BAD_INPUT
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ from apps.common.command import (
 from apps.common.errors import InputError, print_lines
 from apps.common.outputs import Outputs
 from apps.common.writing import write_bytes
-from apps.many.inputs import Item
-from apps.many.result_record import add_files, complete, own_files, with_record
-from apps.many.task import Task
+from apps.run.engines import Task
+from apps.run.inputs import Item
+from apps.run.records import add_files, complete, own_files, with_record
 
 FILES = (  # all files that the jobs write
     *(f"{name}-{kind}.png" for name in demo_jobs.EXAMPLES for kind in ("segment", "cutout")),
@@ -114,9 +114,9 @@ def run(argv) -> int:
     folder = Path(chosen.out)
     files = {name: folder / name for name in FILES}
     item = with_record(Item("cutmatch", "the demo", lambda: None, tuple(files.values())), "demo", chosen)
-    outputs = Outputs("demo", chosen, (), partial(own_files, "demo", chosen))
+    outputs = Outputs(chosen, own_files=partial(own_files, "demo", chosen))
     outputs.check([item])
-    task = Task(0, item.name, item.shown, "demo", run, None, chosen, ())
+    task = Task(0, item.name, item.shown, "demo", run, None, chosen)
     rows: list[dict] = []
     with whole_clock(command_age(argv)) as clock:
         try:

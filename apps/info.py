@@ -124,7 +124,7 @@ def run(argv) -> int:
     options = parser("info", __doc__)
     add_json_option(options)
     chosen = parsed(options, argv)
-    Outputs("info", chosen, ()).check([])
+    Outputs(chosen).check([])
     known = facts()
     if chosen.json:
         write_json(chosen.json, known)

@@ -12,14 +12,13 @@ order.
 """
 
 import io
-import time
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import charge
+from apps.common.clock import Clock, timed
 from apps.common.images import InputError, write_bytes, write_image
-from apps.many.inputs import Item
-from apps.many.program import Program, Work
+from apps.run.inputs import Item
+from apps.run.program import Program, Work
 
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # statistics of a solve, for --json
@@ -72,28 +71,23 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 def _match_one(file: Path, chosen) -> dict:
     """Read a matrix, match, certify and write the results; return the report."""
-    import matching
-
-    charge("import")
-    times = [time.perf_counter()]
+    with timed("import"):
+        import matching
+    clock = Clock()
     graph = _read(file)
-    times.append(time.perf_counter())
-    charge("read")
+    clock.charge("read")
     how = {"method": chosen.method, "init": chosen.init, "device": chosen.device, "threads": chosen.threads}
     found = matching.maximum(graph, **how)
-    times.append(time.perf_counter())
-    charge("match")
+    clock.charge("match")
     found.check()
-    times.append(time.perf_counter())
-    charge("check")
+    clock.charge("check")
     form = None
     if chosen.dulmage_mendelsohn:
         form = matching.dulmage_mendelsohn(graph, start=found, **how)
         form.check()
-        times.append(time.perf_counter())
-        charge("blocks")
+        clock.charge("blocks")
     files = _write(graph, found, form, file, chosen)
-    return _report(chosen.file, graph, found, form, times, files)
+    return _report(chosen.file, graph, found, form, clock.seconds, files)
 
 
 def _read(path):
@@ -119,8 +113,7 @@ def _read(path):
     return graph
 
 
-def _report(file, graph, found, form, times, files) -> dict:
-    steps = ("read", "match", "check", "blocks")
+def _report(file, graph, found, form, seconds, files) -> dict:
     report = {
         "file": str(file),
         "rows": graph.shape[0],
@@ -133,7 +126,7 @@ def _report(file, graph, found, form, times, files) -> dict:
         "method": found.method,
         "init": found.init,
         "counts": {count: int(found.stats[count]) for count in COUNTS if count in found.stats},
-        "seconds": {step: round(b - a, 4) for step, a, b in zip(steps, times, times[1:], strict=False)},
+        "seconds": {phase: round(spent, 4) for phase, spent in seconds.items()},
         "files": {kind: str(path) for kind, path in files.items()},
     }
     if form is not None:
@@ -164,8 +157,8 @@ def _write(graph, found, form, source: Path, chosen) -> dict:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **parts)
         files["blocks"] = write_bytes(planned["blocks"], buffer.getvalue())
-        figure = block_figure(graph, form)
-        charge("figures")
+        with timed("figures"):
+            figure = block_figure(graph, form)
         files["figure"] = write_image(planned["figure"], figure)
     return files
 

@@ -24,7 +24,7 @@ import numba
 import numpy as np
 
 from apps.common.images import InputError, read_image
-from apps.many.inputs import find_by_stem
+from apps.run.inputs import find_by_stem
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import read_truth
 from apps.segmentation.segmentation import segment_marked

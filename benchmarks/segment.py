@@ -26,7 +26,7 @@ import numba
 import numpy as np
 
 from apps.common.images import InputError, read_image, to_bytes
-from apps.many.inputs import find_by_stem
+from apps.run.inputs import find_by_stem
 from apps.segmentation.instances import crop_of, label_boxes
 from apps.segmentation.marks import BACKGROUND, OBJECT
 from apps.segmentation.mask_scores import read_truth, score

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from apps.common.images import read_image
-from apps.many.inputs import find_by_stem
+from apps.run.inputs import find_by_stem
 from apps.segmentation.hints import Hints
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import read_truth

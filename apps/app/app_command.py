@@ -94,7 +94,7 @@ def _sources(chosen):
     from apps.app.image_sources import Source
     from apps.common.outputs import check_regular_files
     from apps.common.stems import stem_of
-    from apps.many.inputs import companion_of
+    from apps.run.inputs import companion_of
     from apps.segmentation.volume_jobs import inputs_of
 
     paths = inputs_of(chosen)[0] if chosen.image else []

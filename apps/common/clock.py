@@ -1,8 +1,9 @@
 """Seconds by phase of a command and of its methods, compile time apart, and a display of the elapsed time.
 
-One clock measures a whole command, or an item of a batch; `charge` adds to it from anywhere in the same thread.  The
-clock of a method, as in `apps.segmentation.segmentation`, measures inside it and charges the same phases to it.  So the
-phases of a command add up to its wall time, and no function has to be given a clock.
+One clock measures a whole command, or an item of a batch: the blocks under `timed` in the same thread, and the phases
+of a method's own clock, as in `apps.segmentation.segmentation`.  A block has the seconds that no block or method
+inside it has, and what is in none of them is "other".  So the phases of a command add up to its wall time, and no
+function has to be given a clock.
 
 numba compiles a kernel on its first call, in any thread of the method.  Those seconds are a phase of their own,
 "compile", and not part of the phase that made the call.
@@ -45,34 +46,32 @@ class Clock:
     """Accumulate seconds by phase."""
 
     def __init__(self):
-        charge(OTHER)
-        self.start = self.last = time.perf_counter()
-        self._compiled = compile_seconds()
-        self.seconds = {}
+        self.start = self._last = time.perf_counter()
+        self._compiled, self._charged = compile_seconds(), _charged()
+        self.seconds: dict[str, float] = {}
 
     def charge(self, phase: str) -> None:
         """Add the time since the last call, or since the start, to this phase; compile time to "compile"."""
-        self._add(phase)
-        whole = _whole.get()
-        if whole is not None and whole is not self:
-            whole._add(phase)
+        now, compiled = time.perf_counter(), compile_seconds()
+        spent, compiling = now - self._last, compiled - self._compiled
+        self.add(phase, spent, compiling)
+        _charge_whole(phase, spent, compiling, self._charged)
+        self._last, self._compiled, self._charged = now, compiled, _charged()
+
+    def add(self, phase: str, spent: float, compiling: float) -> None:
+        """Add seconds to a phase, those of them that compiled to "compile"."""
+        if compiling > 0:
+            self.seconds[COMPILE] = self.seconds.get(COMPILE, 0.0) + compiling
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + max(0.0, spent - compiling)
 
     def total(self) -> dict[str, float]:
         """Seconds by phase, and "total" since the start."""
         return {**self.seconds, TOTAL: time.perf_counter() - self.start}
 
-    def _add(self, phase: str) -> None:
-        now, compiled = time.perf_counter(), compile_seconds()
-        fresh, self._compiled = compiled - self._compiled, compiled
-        if fresh > 0:
-            self.seconds[COMPILE] = self.seconds.get(COMPILE, 0.0) + fresh
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + max(0.0, now - self.last - fresh)
-        self.last = now
-
 
 @contextmanager
 def whole_clock(age: float = 0.0) -> Iterator[Clock]:
-    """Context manager: the clock to which `charge` adds in this thread; the run began `age` seconds ago."""
+    """Context manager: the clock of this thread, to which `timed` and methods add; the run began `age` seconds ago."""
     clock = Clock()
     clock.start -= age
     if age:
@@ -84,35 +83,35 @@ def whole_clock(age: float = 0.0) -> Iterator[Clock]:
         _whole.reset(token)
 
 
-def charge(phase: str) -> None:
-    """Add the time since the last charge to a phase of the command or item that this thread runs, if any."""
-    whole = _whole.get()
-    if whole is not None:
-        whole._add(phase)
-
-
 @contextmanager
 def timed(phase: str) -> Iterator[None]:
-    """Context manager or decorator: charge a block to a phase; the time before it is left to the next charge."""
-    whole = _whole.get()
-    if whole is None:
-        yield
-        return
-    pending = time.perf_counter() - whole.last
-    whole.last += pending
+    """Context manager or decorator: add the seconds of a block to a phase of the command or item of this thread."""
+    start, compiled, charged = time.perf_counter(), compile_seconds(), _charged()
     try:
         yield
     finally:
-        whole._add(phase)
-        whole.last -= pending
+        _charge_whole(phase, time.perf_counter() - start, compile_seconds() - compiled, charged)
+
+
+def _charged() -> tuple[float, float]:
+    """Seconds charged to the clock of this thread until now: all, and those of compiling."""
+    whole = _whole.get()
+    return (0.0, 0.0) if whole is None else (sum(whole.seconds.values()), whole.seconds.get(COMPILE, 0.0))
+
+
+def _charge_whole(phase: str, spent: float, compiling: float, before: tuple[float, float]) -> None:
+    """Add seconds to the clock of this thread, without those that have been charged since `before`."""
+    whole = _whole.get()
+    if whole is not None:
+        inside, compiled_inside = (now - then for now, then in zip(_charged(), before, strict=True))
+        whole.add(phase, spent - inside, compiling - compiled_inside)
 
 
 def phases(clock: Clock) -> dict[str, float]:
     """Seconds by phase until now; they add up to their "total", which is rounded like them to 0.1 ms."""
-    clock._add(OTHER)
     seconds = {phase: round(spent, 4) for phase, spent in clock.seconds.items()}
-    if not seconds[OTHER]:
-        del seconds[OTHER]
+    if (rest := round(clock.total()[TOTAL] - sum(clock.seconds.values()), 4)) > 0:
+        seconds[OTHER] = rest
     return {**seconds, TOTAL: round(sum(seconds.values()), 4)}
 
 

@@ -133,7 +133,7 @@ def add_batch_options(options: argparse.ArgumentParser) -> None:
 def in_batch(many: bool, chosen) -> bool:
     """Whether to process the inputs as a batch: if there are many, or with an option of batches.
 
-    Raises InputError for fewer than one worker, and for --workers together with --scheduler.
+    Raises InputError for fewer than one worker, for --workers together with --scheduler, and --resume without records.
     """
     if chosen.workers is not None and chosen.workers < 1:
         raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
@@ -141,6 +141,8 @@ def in_batch(many: bool, chosen) -> bool:
         raise InputError(
             "--workers (processes of this machine) and --scheduler (a cluster) exclude each other; pass one of them"
         )
+    if chosen.resume and not chosen.record:
+        raise InputError("--resume skips inputs by the records beside their results; omit --no-record")
     chosen.many = many or chosen.workers is not None or chosen.scheduler is not None or chosen.resume
     return chosen.many
 

@@ -69,25 +69,35 @@ def is_defect(error: BaseException) -> bool:
     return not isinstance(error, InputError | RuntimeError | MemoryError | OSError | KeyboardInterrupt)
 
 
-def finish(name: str, call, *arguments) -> int:
-    """Return the exit status of `call(*arguments)`; an error is printed as one line that starts with `name`."""
+class Ending:
+    """The exit status of a command."""
+
+    status = 0
+
+
+@contextlib.contextmanager
+def ending(name: str):
+    """Context manager for a command: an error is printed as one line that starts with `name`, and sets the status."""
     _open_streams()
+    end = Ending()
     try:
-        status = call(*arguments)
+        yield end
     except BrokenPipeError:  # the reader of the output has exited
         _abandon(sys.stdout)
-        return SOME_FAILED
+        end.status = SOME_FAILED
+        return
     except KeyboardInterrupt:
         print_error(f"{name}: stopped")
-        return INTERRUPTED
+        end.status = INTERRUPTED
+        return
     except SystemExit:  # argparse has printed help or an error
         _flush(name)
         raise
     except Exception as error:
-        status = report_error(name, error)
+        end.status = report_error(name, error)
     finally:
         _flush_messages()
-    return _flush(name) or status
+    end.status = _flush(name) or end.status
 
 
 def print_error(line: str) -> None:

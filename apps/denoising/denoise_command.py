@@ -21,15 +21,15 @@ import io
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import charge, show_progress, shown_seconds
+from apps.common.clock import show_progress, shown_seconds, timed
 from apps.common.errors import print_error
 from apps.common.images import InputError, check_same_size, read_codes, read_image, read_photograph, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.stems import stem_of
 from apps.common.writing import Metadata, encoded_image
 from apps.denoising import DATA, LEVELS, SMOOTHNESS_TERM
-from apps.many.inputs import Job, image_items, images_of, job_of
-from apps.many.program import Program, Work, report_of
+from apps.run.inputs import Job, image_items, images_of, job_of
+from apps.run.program import Program, Work, report_of
 
 FORMATS = ("png", "tif", "jpg")
 MAX_IN_JPEG = 65500  # pixels: libjpeg's limit
@@ -93,9 +93,8 @@ def _file(image: Path, chosen) -> Path:
 
 def _denoise_one(job: Job, chosen) -> dict:
     """Restore an image and write it; return the report.  Nothing is written before all of it succeeded."""
-    from apps.denoising.restoration import denoise
-
-    charge("import")
+    with timed("import"):
+        from apps.denoising.restoration import denoise
     image, metadata = read_photograph(job.image)
     shape = image.shape[:2]
     if chosen.format == "jpg" and max(shape) > MAX_IN_JPEG:
@@ -124,10 +123,10 @@ def _denoise_one(job: Job, chosen) -> dict:
         print_error(f"cutmatch denoise: {job.image}: warning: {result.warning}")
     quality = {}
     if truth is not None:
-        quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
-        charge("scores")
-    data = _encoded(result.image, chosen.format, result.levels > 512, metadata)
-    charge("write")
+        with timed("scores"):
+            quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
+    with timed("write"):
+        data = _encoded(result.image, chosen.format, result.levels > 512, metadata)
     path = _file(job.image, chosen)
     write_bytes(path, data)
     found = {"kind": result.kind, "noise": round(result.noise, 3), "smoothness": round(result.smoothness, 4)}

@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from apps.common.clock import charge, shown_seconds
+from apps.common.clock import Clock, shown_seconds, timed
 from apps.common.command import check_method, check_threads
 from apps.common.images import InputError, by_number, check_same_size, read_image, to_bytes, write_bytes, write_image
-from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
-from apps.many.program import Program, Work, report_of
 from apps.optical_flow import LINKERS
 from apps.optical_flow.frame import Frame
+from apps.run.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
+from apps.run.program import Program, Work, report_of
 
 INPUTS = ("frames", "truth", "matches")
 PAIRS_AT_ONCE = 2  # of a sequence
@@ -204,15 +204,15 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 def _flow_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report.  All results are encoded before the first file is written."""
-    import numpy as np
+    with timed("import"):
+        import numpy as np
 
-    from apps.motion.matches import Matches
-    from apps.optical_flow import flow_figures
-    from apps.optical_flow.dense_flow import flow_of_frames
-    from apps.optical_flow.flow_files import encoded_flow, read_flow
-    from apps.optical_flow.flow_scores import score_flow
-
-    charge("import")
+        from apps.motion.matches import Matches
+        from apps.optical_flow import flow_figures
+        from apps.optical_flow.dense_flow import flow_of_frames
+        from apps.optical_flow.flow_files import encoded_flow, read_flow
+        from apps.optical_flow.flow_scores import score_flow
+    clock = Clock()
     frames = pair.first_frame, pair.second_frame
     first, second = (frame.rgb for frame in frames)
     scores = None
@@ -222,14 +222,14 @@ def _flow_one(pair: Pair, chosen) -> dict:
         truth, known = read_flow(pair.truth, "--truth")
         check_same_size(truth[..., 0], first.shape[:2], "--truth", "the frames are")
     matches = None if pair.matches is None else Matches.read(pair.matches)
-    charge("read")
+    clock.charge("read")
     settings = {"linker": chosen.linker, "method": chosen.method, "fast": chosen.fast, "device": chosen.device}
     result = flow_of_frames(*frames, matches=matches, **settings)
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
     largest = float(length.max())
     if truth is not None:
         scores = score_flow(result.flow, truth, known)
-    charge("scores")
+    clock.charge("scores")
     draw = {
         "colour": lambda: flow_figures.keyed_figure(result.flow, chosen.max_motion or largest),
         "error": lambda: flow_figures.error_figure(result.flow, truth, known),
@@ -238,7 +238,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     }
     files = _files(pair.name, chosen)
     figures = {kind: draw[kind]() for kind in files if kind in draw and not (kind == "colour" and _is_deferred(chosen))}
-    charge("figures")
+    clock.charge("figures")
     if "flow" in files:
         # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
         valid = result.valid if chosen.format == "npz" else None
@@ -247,7 +247,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
         write_image(files[kind], pixels)
     if "matches" in files:
         result.matches.write(files["matches"])
-    charge("write")
+    clock.charge("write")
     report = report_of(
         {"pair": pair.shown, "name": pair.name},
         first.shape[:2],

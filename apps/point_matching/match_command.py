@@ -19,11 +19,11 @@ import io
 import time
 from pathlib import Path
 
-from apps.common.clock import charge, shown_seconds
+from apps.common.clock import shown_seconds, timed
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
-from apps.many.inputs import Pair, pair_items
-from apps.many.program import Program, Work, report_of
 from apps.point_matching import INLIER_THRESHOLD, MODELS
+from apps.run.inputs import Pair, pair_items
+from apps.run.program import Program, Work, report_of
 
 TABLES = (".csv", ".json")
 RIGHT_WITHIN = 3.0  # pixels: maximum error of a right match, for --truth
@@ -80,10 +80,9 @@ def _match_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report.  Figures are drawn before the first file is written."""
     truth = _read_truth(pair.truth) if pair.truth is not None else None
     first, second = read_image(pair.first, "first"), read_image(pair.second, "second")
-    from apps.point_matching.match_figures import matches_figure, overlay_figure
-    from apps.point_matching.wide_baseline import match
-
-    charge("import")
+    with timed("import"):
+        from apps.point_matching.match_figures import matches_figure, overlay_figure
+        from apps.point_matching.wide_baseline import match
     start = time.perf_counter()
     found = match(
         to_bytes(first),
@@ -95,10 +94,10 @@ def _match_one(pair: Pair, chosen) -> dict:
     seconds = time.perf_counter() - start
     name = _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
-    figures = {"figure": matches_figure(first, second, found.matches, plane)}
-    if plane is not None:
-        figures["over"] = overlay_figure(first, second, plane)
-    charge("figures")
+    with timed("figures"):
+        figures = {"figure": matches_figure(first, second, found.matches, plane)}
+        if plane is not None:
+            figures["over"] = overlay_figure(first, second, plane)
     kinds = ("table", "matrix", *figures)
     files = {kind: path for kind, path in _files(name, chosen).items() if kind in kinds}
     option = "--table" if chosen.table else "--out"
@@ -109,8 +108,8 @@ def _match_one(pair: Pair, chosen) -> dict:
         write_image(files[kind], pixels)
     report = _report(pair, found, first.shape, seconds, files, chosen.inlier_threshold)
     if truth is not None:
-        report["truth"] = _scores(found, truth, first.shape)
-        charge("scores")
+        with timed("scores"):
+            report["truth"] = _scores(found, truth, first.shape)
     return report
 
 

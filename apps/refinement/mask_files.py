@@ -15,7 +15,7 @@ from apps.common.errors import InputError
 from apps.common.images import by_number, read_bytes
 from apps.common.outputs import files_in
 from apps.common.stems import stem_of
-from apps.many.inputs import is_image_name
+from apps.run.inputs import is_image_name
 from apps.segmentation.mask_images import ARRAYS, values_in
 
 

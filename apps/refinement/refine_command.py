@@ -24,13 +24,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import charge, shown_seconds
+from apps.common.clock import Clock, shown_seconds
 from apps.common.errors import InputError, print_error
 from apps.common.images import read_photograph, write_bytes
 from apps.common.stems import stem_of
-from apps.many.inputs import Item, find_by_stem, images_of
-from apps.many.program import Program, Work, report_of
 from apps.refinement import KINDS
+from apps.run.inputs import Item, find_by_stem, images_of
+from apps.run.program import Program, Work, report_of
 from apps.segmentation import image_jobs, label_jobs
 from apps.segmentation.result_files import MERGED, check_kinds, files_of, label_files_of, merged_files, write_merged
 
@@ -122,14 +122,13 @@ def _has_several(file: Path, image: Path, kind: str) -> bool:
 def _refine_one(job: Job, chosen) -> dict:
     """Refine the masks of an image and write the results; return the report."""
     from apps.common.annotations import Annotation
-    from apps.common.clock import Clock
     from apps.common.figures import colour_of
     from apps.refinement.mask_files import read_masks
     from apps.refinement.refinement import refine_soft
     from apps.segmentation.hints import remarks_on
     from apps.segmentation.soft_masks import soft_masks_of
 
-    charge("import")
+    clock = Clock()
     image, out, name = job.image, Path(chosen.out), stem_of(job.image)
     rgb, metadata = read_photograph(image, keep_bytes=not job.several)
     soft = soft_masks_of(*read_masks(job.masks, image, chosen.kind), f"masks: {str(job.masks)!r}")
@@ -142,7 +141,7 @@ def _refine_one(job: Job, chosen) -> dict:
         files = files_of(kinds, out, name)
         found = Annotation("object", 1, colour_of(1), result.mask)
         contents = image_jobs.contents(files, image, rgb, metadata, None, found)
-    charge("figures")
+    clock.charge("figures")
     for kind, content in contents.items():
         write_bytes(files[kind], content)
     notes = (*result.notes, *remarks_on(result.mask))

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
-from apps.common.clock import charge, shown_seconds, timed
+from apps.common.clock import Clock, shown_seconds, timed
 from apps.common.command import spelled
 from apps.common.errors import print_error
 from apps.common.images import check_same_size, read_photograph, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
-from apps.many.inputs import companion_of
-from apps.many.program import report_of
+from apps.run.inputs import companion_of
+from apps.run.program import report_of
 from apps.segmentation.box_files import boxes_of
 from apps.segmentation.location import FILES, OPTIONS, read_location
 from apps.segmentation.result_files import files_of, rounds_of, rounds_text
@@ -58,7 +58,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     """
     if isinstance(job, VolumeJob):
         return segment_volume_files(job, chosen)
-    reading = _Reading(job)  # decoding the files does not have to wait for the imports
+    clock, reading = Clock(), _Reading(job)  # decoding the files does not have to wait for the imports
     from apps.common.annotations import Annotation
     from apps.common.figures import colour_of
     from apps.common.row_blocks import concurrently
@@ -68,7 +68,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     from apps.segmentation.mask_scores import read_truth, score
     from apps.segmentation.segmentation import segment_marked
 
-    charge("import")
+    clock.charge("import")
     with timed("read"):
         rgb, metadata = reading.photograph.result()
         strokes = reading.strokes.result()
@@ -79,13 +79,13 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     truth = read_truth(job.truth) if job.truth is not None else None
     if truth is not None:
         check_same_size(truth, shape, "--truth")
-    charge("strokes")
+    clock.charge("strokes")
     result = segment_marked(rgb, hints, given.options, device=chosen.device)
     notes = (*hints.notes, *remarks_on(result.mask, hints.strokes))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)
     encoded = contents(files, job.image, rgb, metadata, marks, found)
-    charge("figures")
+    clock.charge("figures")
     for kind, content in encoded.items():
         write_bytes(files[kind], content)
     if chosen.save_session is not None:
@@ -112,7 +112,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     )
     if truth is not None:
         scores = score(result.mask, truth, marks)
-        charge("scores")
+        clock.charge("scores")
         report["truth"] = {
             "error_percent": round(scores.error, 4),
             "iou_percent": round(scores.iou, 4),

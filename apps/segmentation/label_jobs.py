@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
-from apps.common.clock import charge, shown_seconds
+from apps.common.clock import Clock, shown_seconds
 from apps.common.errors import print_error
 from apps.common.images import read_codes, read_photograph, to_bytes, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import Metadata, encoded_image
-from apps.many.program import mean_scores, report_of
+from apps.run.program import mean_scores, report_of
 from apps.segmentation.box_files import Detection
 from apps.segmentation.result_files import label_files_of, rounds_of, rounds_text
 from apps.segmentation.volume_jobs import VolumeJob, segment_volume_files, volume_line, volume_results
@@ -51,14 +51,14 @@ def cut_boxes(image: Path, detections: tuple[Detection, ...], chosen) -> dict:
     """Cut out the object of every box; write the files of `chosen.kinds`; return the report."""
     from apps.segmentation.instances import label_boxes
 
-    charge("import")
+    clock = Clock()
     rgb, metadata = read_photograph(image)
     result = label_boxes(rgb, [one.box(rgb.shape) for one in detections], device=chosen.device)
     named = dict(enumerate(detections, 1))
     files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image), result.values)
     for kind, content in contents(image, rgb, metadata, None, result, files, named).items():
         write_bytes(files[kind], content)
-    charge("figures")
+    clock.charge("figures")
     notes = result.notes if detections else ("no box, so no object",)
     for note in notes:
         print_error(f"cutmatch segment: {image}: {note}")
@@ -86,7 +86,7 @@ def label_image(image: Path, strokes_file: Path, truth_file: Path | None, chosen
     from apps.segmentation.multilabel import segment_labels
     from apps.segmentation.strokes import read_labels
 
-    charge("import")
+    clock = Clock()
     rgb, metadata = read_photograph(image)
     strokes = read_labels(strokes_file, to_bytes(rgb), chosen.encoding)
     truth = None
@@ -94,11 +94,11 @@ def label_image(image: Path, strokes_file: Path, truth_file: Path | None, chosen
         truth = read_codes(truth_file, "--truth")
         truth = label_values(truth[..., 0] if truth.ndim == 3 else truth, f"--truth: {str(truth_file)!r}")
         check_label_truth(truth, rgb.shape[:2])
-    charge("strokes")
+    clock.charge("strokes")
     result = segment_labels(rgb, strokes, keep=chosen.keep or "touching", device=chosen.device)
     files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image), result.values)
     encoded = contents(image, rgb, metadata, strokes, result, files)
-    charge("figures")
+    clock.charge("figures")
     for kind, content in encoded.items():
         write_bytes(files[kind], content)
     report = report_of(

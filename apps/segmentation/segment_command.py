@@ -61,8 +61,8 @@ from apps.common.command import passed, spelled
 from apps.common.errors import InputError
 from apps.common.number_lists import three_numbers
 from apps.common.stems import stem_of
-from apps.many.inputs import companion_of, image_items
-from apps.many.program import Program, Work
+from apps.run.inputs import companion_of, image_items
+from apps.run.program import Program, Work
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
 from apps.segmentation.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
 from apps.segmentation.location import OPTIONS, check_files, check_location

@@ -12,9 +12,8 @@ from apps.common.command import passed
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
 from apps.common.stems import stem_of
-from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
-from apps.many.program import Work
-from apps.many.progress import frame_bar
+from apps.run.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
+from apps.run.program import Work, frame_bar
 from apps.segmentation.location import FILES, OF_CLIPS, OPTIONS, either
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())

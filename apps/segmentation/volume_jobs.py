@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.clock import charge, shown_seconds
+from apps.common.clock import Clock, shown_seconds
 from apps.common.command import passed, spelled
 from apps.common.errors import InputError, print_error
 from apps.common.images import READABLE, write_bytes, write_image
 from apps.common.stems import stem_of, suffix_of
-from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
-from apps.many.program import report_of
+from apps.run.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
+from apps.run.program import report_of
 from apps.segmentation import BAND, CONNECTIVITIES, SPACING
 from apps.segmentation.location import OF_VOLUMES, OPTIONS, either
 from apps.segmentation.result_files import rounds_of, rounds_text
@@ -113,7 +113,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     from apps.segmentation.multilabel import segment_volume
     from apps.segmentation.volumes import read_label_volume, read_object_truth
 
-    charge("import")
+    clock = Clock()
     volume = read_volume(job.image, folder=chosen.volume)
     values = volume.values
     if values.min() == values.max():
@@ -129,10 +129,10 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
         else:
             truth = read_object_truth(job.truth, volume, job.image)
         check_label_truth(truth, values.shape)
-    charge("read")
+    clock.charge("read")
     if "label_strokes" in job.hints:
         strokes = read_label_volume(job.hints["label_strokes"], "--label-strokes", volume, job.image)
-        charge("strokes")
+        clock.charge("strokes")
         result = segment_volume(values, strokes, keep=chosen.keep or "touching", **options)
         written = shown = result.labels
         counted = {value: int((written == value).sum()) for value in result.values}
@@ -145,13 +145,13 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     for note in notes:
         print_error(f"cutmatch segment: {job.image}: {note}")
     sheet = sections(values, written, list(counted), spacing)
-    charge("figures")
+    clock.charge("figures")
     files = _files(job.image, chosen)
     write_labels(next(iter(files.values())), written, volume)
     write_image(files["slices"], sheet)
     if "legend" in files:
         write_bytes(files["legend"], encoded_legend(job.image, written, annotations_of(written, counted)))
-    charge("write")
+    clock.charge("write")
     report = report_of(
         {"image": str(job.image)},
         values.shape,

@@ -14,17 +14,15 @@ missed or noise is detected.  Results in the --out folder: NAME-trails.png and N
 frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
 """
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.common.clock import charge, shown_seconds
+from apps.common.clock import Clock, shown_seconds, timed
 from apps.common.images import InputError, write_image
 from apps.common.stems import stem_of
-from apps.many.inputs import check_out_is_not_input, check_unique_names, image_items
-from apps.many.program import Program, Work
-from apps.many.progress import frame_bar
+from apps.run.inputs import check_out_is_not_input, check_unique_names, image_items
+from apps.run.program import Program, Work, frame_bar
 from apps.tracking import DETECTORS, DIVISION_COST, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
@@ -152,11 +150,10 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 def _track_one(job: Job, chosen) -> dict:
     """Detect, link and write one sequence; return its report."""
-    from apps.tracking.track_files import read_detections
-    from apps.tracking.tracking import keep_long, track
-
-    charge("import")
-    start = time.perf_counter()
+    with timed("import"):
+        from apps.tracking.track_files import read_detections
+        from apps.tracking.tracking import keep_long, track
+    clock = Clock()
     sequence = finder = last = None
     if job.input.suffix.lower() == ".csv":
         if chosen.predict == "image":
@@ -177,8 +174,7 @@ def _track_one(job: Job, chosen) -> dict:
             f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to track; "
             "try --detect, --size or a lower --threshold"
         )
-    detected = time.perf_counter()
-    charge("detect")
+    clock.charge("detect")
     settings = _linking_settings(chosen, detections, finder)
     predict = settings["predict"] == "velocity"
     if settings["predict"] == "image":
@@ -196,8 +192,7 @@ def _track_one(job: Job, chosen) -> dict:
         device=chosen.device,
         progress=bar,
     )
-    linked = time.perf_counter()
-    charge("link")
+    clock.charge("link")
     tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
         raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
@@ -218,7 +213,7 @@ def _track_one(job: Job, chosen) -> dict:
         "contested": tracks.counts["contested"],
         **({} if tracks.parent is None else {"divisions": tracks.counts["divisions"]}),
         "device": "cpu",  # sparse assignments are solved on the CPU on every device
-        "seconds": {"detect": round(detected - start, 4), "link": round(linked - detected, 4)},
+        "seconds": {phase: round(spent, 4) for phase, spent in clock.seconds.items()},
         "files": {kind: str(path) for kind, path in files.items()},
     }
     return report
@@ -295,8 +290,8 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     from apps.tracking.trails import Trails
 
     trails = Trails(tracks, None if sequence is None else sequence.shape)
-    figure = trails.figure(last)
-    charge("figures")
+    with timed("figures"):
+        figure = trails.figure(last)
     files = _files(stem_of(source), chosen)
     option = "--table" if chosen.table else "--out"
     files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
@@ -308,8 +303,8 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
         shown = (
             trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
         )
-        files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
-        charge("video")
+        with timed("video"):
+            files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
     return files
 
 

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from apps.denoising import denoise_command as denoise
-from apps.many import cluster
-from apps.many.task import DONE, FAILED, Task
+from apps.run import engines
+from apps.run.engines import DONE, FAILED, Task
 from tests.apps import worker_jobs
 
 
@@ -65,8 +65,8 @@ def outcomes(workers, tmp_path):
         for number, (name, text) in enumerate(texts.items()):
             path = tmp_path / f"{name}.txt"
             path.write_text(text)
-            tasks.append(Task(number, name, name, "copy", worker_jobs.copy, path, chosen, ()))
-        return sorted(cluster.run(tasks, workers.scheduler_address, 1), key=lambda outcome: outcome.number)
+            tasks.append(Task(number, name, name, "copy", worker_jobs.copy, path, chosen))
+        return sorted(engines.on_cluster(tasks, workers.scheduler_address, 1), key=lambda outcome: outcome.number)
 
     return run
 
@@ -81,7 +81,7 @@ def test_failures_on_a_cluster_are_retried_and_reported(outcomes, tmp_path):
 def test_unreachable_cluster(photos, monkeypatch, capsys):
     pytest.importorskip("distributed")
     monkeypatch.chdir(photos)
-    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT", 0.2)
+    monkeypatch.setattr(engines, "CONNECT_TIMEOUT", 0.2)
     assert denoise.main(["photos", "--scheduler", "tcp://127.0.0.1:9", "--out", "out"]) == 2
     assert "--scheduler: no cluster at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
     assert not (photos / "out").exists()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.common.errors import OutputError, finish
+from apps.common.errors import OutputError, ending
 from apps.denoising import denoise_command as denoise
 from gridcut.device import CertificateError
 from tests.tiers import in_quick_tier
@@ -52,10 +52,9 @@ def shell(line, **more):
     ],
 )
 def test_every_error_is_one_line_and_a_status(error, line, status, capsys):
-    def call():
+    with ending("cutmatch test") as end:
         raise error
-
-    assert finish("cutmatch test", call) == status
+    assert end.status == status
     captured = capsys.readouterr().err
     assert captured.startswith(f"cutmatch test: {line}")
     assert captured.count("\n") == 1
@@ -63,7 +62,9 @@ def test_every_error_is_one_line_and_a_status(error, line, status, capsys):
 
 def test_a_traceback_on_request(capsys, monkeypatch):
     monkeypatch.setenv("CUTMATCH_TRACEBACK", "1")
-    assert finish("cutmatch test", lambda: {}["x"]) == 70
+    with ending("cutmatch test") as end:
+        {}["x"]
+    assert end.status == 70
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ import tifffile
 from PIL import Image
 
 from apps.common.images import READABLE, InputError, read_image, to_bytes, write_bytes, write_image
-from apps.many.inputs import images_in
+from apps.run.inputs import images_in
 
 
 @pytest.fixture

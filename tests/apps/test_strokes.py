@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from apps.common.images import InputError
-from apps.many.inputs import find_by_stem
+from apps.run.inputs import find_by_stem
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.strokes import (
     check_marks,

@@ -7,38 +7,27 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import Namespace
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apps.common.clock import Clock
-from apps.many import processes, records
-from apps.many.inputs import Item
-from apps.many.program import Program, Work, run_many
-from tests.apps import worker_jobs
+from apps.run import engines, records
+from tests.apps.worker_jobs import PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
-COPY = Program("copy", "", "item", (), None, None)
-HOW = {"workers": None, "scheduler": None, "resume": False, "threads": None, "device": "cpu", "quiet": False}
-HOW |= {"overwrite": False, "record": False, "report": None}
 
 
 @pytest.fixture
 def batch(tmp_path):
     """Run worker jobs, {name: text}, in two processes or with other options; the status and the JSON."""
 
-    def run(texts, **how):
+    def run(texts, *more):
         (tmp_path / "in").mkdir(exist_ok=True)
-        (tmp_path / "out").mkdir(exist_ok=True)
         for name, text in texts.items():
             (tmp_path / "in" / f"{name}.txt").write_text(text)
-        paths = [tmp_path / "in" / f"{name}.txt" for name in texts]
-        items = [Item(path.stem, path.stem, partial(Path, path)) for path in paths]
-        how = HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json"), "workers": 2} | how
-        work = Work(items, True, worker_jobs.copy, lambda report: report["item"])
-        status = run_many(COPY, work, Namespace(**how), how, Clock())
+        paths = [str(tmp_path / "in" / f"{name}.txt") for name in texts]
+        how = ["--out", str(tmp_path / "out"), "--json", str(tmp_path / "r.json"), "--overwrite", "--device", "cpu"]
+        status = PROGRAM.run([*paths, *how, *(more or ("--workers", "2"))])
         return status, json.loads((tmp_path / "r.json").read_text("utf-8"))
 
     run.folder = tmp_path
@@ -51,7 +40,7 @@ def attempts(batch, name):
 
 
 def visible(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".json"}
 
 
 def test_a_killed_worker_loses_nothing(batch, capsys):
@@ -88,9 +77,8 @@ def test_permanent_failures_are_reported_and_stop_nothing(batch, capsys):
 
 def test_resume_repeats_only_changed_items(batch, capsys, monkeypatch):
     texts = {"a": "one", "b": "two", "c": "three", "d": "four", "e": "five"}
-    how = {"workers": None, "resume": True}
-    assert batch(texts, workers=None)[0] == 0, "records are written without --resume too"
-    before = batch(texts, **how)[1]
+    assert batch(texts, "--threads", "1")[0] == 0, "records are written without --resume too"
+    before = batch(texts, "--resume")[1]
     assert [len(attempts(batch, name)) for name in texts] == [1] * 5
     assert before["skipped"] == list(texts)
     assert [entry["files"]["out"][-5:] for entry in before["items"]] == [f"{name}.out" for name in texts]
@@ -99,17 +87,18 @@ def test_resume_repeats_only_changed_items(batch, capsys, monkeypatch):
     out = batch.folder / "out"
     (out / "b.out").unlink()
     (out / "c.out").write_text("altered")
-    (out / ".cutmatch" / "copy" / "d.json").write_text('{"input": ')
-    after = batch(texts | {"a": "another"}, **how)[1]
+    (out / "d-copy.json").write_text('{"input": ')
+    after = batch(texts | {"a": "another"}, "--resume")[1]
     assert [len(attempts(batch, name)) for name in texts] == [2, 2, 2, 2, 1]
     assert after["skipped"] == ["e"]
     assert (out / "c.out").read_text("utf-8") == "THREE"
     assert "4 done, 1 skipped, 0 failed" in capsys.readouterr().out
 
-    assert batch(texts, **how, strength=3)[1]["skipped"] == []
-    assert batch(texts, **how, strength=3)[1]["skipped"] == list(texts)
+    stronger = ("--resume", "--strength", "3")
+    assert batch(texts, *stronger)[1]["skipped"] == []
+    assert batch(texts, *stronger)[1]["skipped"] == list(texts)
     monkeypatch.setattr(records, "_program", lambda: "another version")
-    assert batch(texts, **how, strength=3)[1]["skipped"] == []
+    assert batch(texts, *stronger)[1]["skipped"] == []
 
 
 def test_ctrl_c_leaves_no_partial_files(tmp_path):
@@ -117,24 +106,11 @@ def test_ctrl_c_leaves_no_partial_files(tmp_path):
         (tmp_path / f"{name}.txt").write_text(text)
     code = f"""
 import sys
-from argparse import Namespace
-from functools import partial
-from pathlib import Path
-from apps.common.clock import Clock
-from apps.common.errors import finish
-from apps.many.inputs import Item
-from apps.many.program import Program, Work, run_many
-from tests.apps import worker_jobs
-
-def main(argv):
-    items = [Item(path.stem, path.stem, partial(Path, path)) for path in sorted(Path({str(tmp_path)!r}).glob("*.txt"))]
-    chosen = Namespace(**{HOW | {"workers": 2, "out": str(tmp_path / "out"), "json": None}!r})
-    work = Work(items, True, worker_jobs.copy, str)
-    return run_many(Program("copy", "", "item", (), None, None), work, chosen, {{}}, Clock())
+from tests.apps.worker_jobs import PROGRAM
 
 if __name__ == "__main__":
-    Path({str(tmp_path / "out")!r}).mkdir()
-    sys.exit(finish("cutmatch copy", main, None))
+    files = [f"{tmp_path}/{{name}}.txt" for name in "abcde"]
+    sys.exit(PROGRAM.main([*files, "--workers", "2", "--device", "cpu", "--out", "{tmp_path}/out"]))
 """
     (tmp_path / "script.py").write_text(code)
     running = subprocess.Popen(
@@ -168,22 +144,22 @@ if __name__ == "__main__":
 
 
 def test_each_worker_gets_its_share_of_threads_and_one_gpu(batch, monkeypatch):
-    monkeypatch.setattr(processes, "_gpus", lambda device: ["3", "5"])
-    shares = processes.environments(3, 6, "auto")
+    monkeypatch.setattr(engines, "_gpus", lambda device: ["3", "5"])
+    shares = engines.environments(3, 6, "auto")
     assert [share["NUMBA_NUM_THREADS"] for share in shares] == ["2", "2", "2"]
     assert [share["CUDA_VISIBLE_DEVICES"] for share in shares] == ["3", "5", "3"]
-    assert processes.environments(2, None, "cpu")[0]["OMP_NUM_THREADS"] == "1"
-    assert processes.environments(2, 1, "cpu")[0]["OMP_NUM_THREADS"] == "1"
+    assert engines.environments(2, None, "cpu")[0]["OMP_NUM_THREADS"] == "1"
+    assert engines.environments(2, 1, "cpu")[0]["OMP_NUM_THREADS"] == "1"
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
-    batch({"a": "text", "b": "text", "c": "text"}, threads=6)
+    batch({"a": "text", "b": "text", "c": "text"}, "--workers", "2", "--threads", "6", "--device", "auto")
     assert {tuple(row[1:]) for name in "abc" for row in attempts(batch, name)} <= {("3", "3"), ("3", "5")}
     assert os.environ["NUMBA_NUM_THREADS"] == "2"
 
 
 def test_visible_gpus(monkeypatch):
-    assert processes._gpus("cpu") == []
+    assert engines._gpus("cpu") == []
     monkeypatch.setattr("gridcut.device.choose.gpu_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-7")
-    assert processes._gpus("auto") == ["1", "GPU-7"]
+    assert engines._gpus("auto") == ["1", "GPU-7"]
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    assert processes._gpus("cuda") == ["0", "1"]
+    assert engines._gpus("cuda") == ["0", "1"]

@@ -7,10 +7,13 @@ threads and visible GPU.
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 from apps.common.images import InputError, write_bytes
 from apps.common.writing import PREFIX, SUFFIX
+from apps.run.inputs import Item
+from apps.run.program import Program, Work
 
 
 def copy(job: Path, chosen) -> dict:
@@ -31,3 +34,19 @@ def copy(job: Path, chosen) -> dict:
         time.sleep(60)
     path = write_bytes(Path(chosen.out) / f"{job.stem}.out", text.upper().encode())
     return {"item": str(job), "files": {"out": str(path)}}
+
+
+def _add_options(options) -> None:
+    options.add_argument("files", nargs="+")
+    options.add_argument("--strength", type=int)
+
+
+def _plan(chosen) -> Work:
+    paths = map(Path, chosen.files)
+    items = [
+        Item(path.stem, path.stem, partial(Path, path), (Path(chosen.out) / f"{path.stem}.out",)) for path in paths
+    ]
+    return Work(items, True, copy, lambda report: report["item"])
+
+
+PROGRAM = Program("copy", "", "item", ("files",), _add_options, _plan)

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from apps.common.clock import START, TOTAL
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
-from apps.many.records import RECORD
+from apps.run.records import RECORD
 
 TEMPLATE = "report_page.html.jinja"
 MAX_THUMBNAILS = 3  # of one result

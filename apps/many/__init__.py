@@ -1,1 +1,0 @@
-"""Process many inputs: on threads of this process, processes of this machine, or a dask.distributed cluster."""

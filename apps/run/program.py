@@ -1,0 +1,344 @@
+"""The commands that process inputs: options, one item or many, reports and summaries, the same for all.
+
+A command's module defines a `Program`: its options, and a function that finds the inputs which they name.  The rest is
+here: a single item, or a batch that continues when an item fails.
+"""
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from apps.common import command
+from apps.common.clock import START, Clock, command_age, elapsed_display, timed, whole_clock
+from apps.common.command import check_threads, limited_threads, write_json
+from apps.common.errors import (
+    DEFECT,
+    SOME_FAILED,
+    InputError,
+    ending,
+    is_defect,
+    one_line,
+    print_error,
+    print_lines,
+    reason_of,
+)
+from apps.common.outputs import Outputs, check_regular_files
+from apps.run.inputs import Item
+
+EXIT_STATUS = """
+Exit status: 0 done, 1 some of several inputs failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch, 130 stopped by Ctrl-C.
+"""
+MAX_WORKERS = 1024  # if the number of items is unknown
+LINE_INTERVAL = 60.0  # seconds between two lines of progress in a log
+
+
+class Work(NamedTuple):
+    """The items of one run, and the functions that process them.
+
+    items      drawn on demand
+    many       whether to process them as a batch: several inputs, or a folder
+    process    module-level function (job, chosen) -> report, a dict with "files", paths below --out
+    line       report -> line to print
+    summary    reports -> text after "N done, M failed", may be empty
+    total      number of items, if known
+    threads_per_item   threads that one item uses; None: all
+    finish     reports -> further entries of the JSON of a batch; called once with all reports
+    one_only   {option: error message}, for options that apply to a single item
+    named      {option: file of a whole batch that it requests}, which `finish` writes
+    """
+
+    items: Iterable[Item]
+    many: bool
+    process: Callable[[Any, Namespace], dict]
+    line: Callable[[dict], str]
+    summary: Callable[[list[dict]], str] = lambda reports: ""
+    total: int | None = None
+    threads_per_item: int | None = 1
+    finish: Callable[[list[dict]], dict] = lambda reports: {}
+    one_only: Mapping[str, str] = {}
+    named: Mapping[str, Path] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command that processes inputs.
+
+    name          for messages and records
+    text          start of the help, before the exit statuses
+    noun          kind of an item, such as "image" or "pair"; key of its name in the reports of a batch
+    inputs        options that name inputs, which the jobs represent
+    add_options   adds the options to a parser
+    plan          options -> Work; raises InputError for options and inputs that cannot be used
+    has_batches   whether the command accepts many inputs
+    """
+
+    name: str
+    text: str
+    noun: str
+    inputs: tuple[str, ...]
+    add_options: Callable[[ArgumentParser], None]
+    plan: Callable[[Namespace], Work]
+    has_batches: bool = True
+
+    def main(self, argv: list[str] | None = None) -> int:
+        """Run the command (default: with the process's arguments) and return its exit status."""
+        with ending(f"cutmatch {self.name}") as end:
+            end.status = self.run(argv)
+        return end.status
+
+    def run(self, argv: list[str] | None) -> int:
+        """Run the command and return its exit status; raises an error that ends the run.
+
+        The error of a single item ends the run, that of one of many does not stop the others.
+        """
+        with whole_clock(command_age(argv)) as clock:
+            with timed(START):
+                run = _Run(self, command.parsed(self.parser(), argv), clock)
+                task = None if run.is_batch else run.single_task()
+            if task is None:
+                return run.process_many()
+            chosen = run.chosen
+            limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
+            try:
+                with elapsed_display(chosen.quiet), limit:
+                    from apps.run.records import complete, given
+
+                    inputs = given(task)
+                    report = task.function(task.job, chosen)
+                    complete(task, report, inputs, clock)
+            except MemoryError as error:
+                raise MemoryError(f"{task.shown}: {reason_of(error)}") from None
+            return run.end_single(task, report)
+
+    def parser(self) -> ArgumentParser:
+        """Parser of the options."""
+        options = command.parser(self.name, self.text + EXIT_STATUS)
+        self.add_options(options)
+        if self.has_batches:
+            command.add_batch_options(options)
+        command.add_shared_options(options, "out")
+        command.add_record_option(options, self.name)
+        return options
+
+
+def report_of(named: dict, shape: Sequence[int], seconds: Mapping[str, float], files: Mapping, **facts) -> dict:
+    """The report of an item: its name by noun, the size of its image or volume, facts, and what all reports have."""
+    sizes = dict(zip(("width", "height", "depth"), shape[::-1], strict=False))
+    rounded = {stage: round(value, 4) for stage, value in seconds.items()}
+    return named | sizes | facts | {"seconds": rounded, "files": {kind: str(path) for kind, path in files.items()}}
+
+
+def mean_scores(reports: list[dict], *names: str) -> list[float]:
+    """Means of the scores of these names over the reports with a ground truth; an empty list if there are none."""
+    scored = [report["truth"] for report in reports if "truth" in report]
+    return [sum(scores[name] for scores in scored) / len(scored) for name in names] if scored else []
+
+
+def frame_bar(chosen: Namespace, what: str, total: int | None = None):
+    """Function that shows the progress of an iteration over the frames of a sequence; several share the run's bar."""
+    from tqdm import tqdm
+
+    hidden = True if chosen.quiet or chosen.many else None  # None: unless it is a terminal, as bars would fill a log
+    return partial(tqdm, desc=what, total=total, unit="frame", disable=hidden, file=sys.stderr, leave=False)
+
+
+class _Run:
+    """One run of a program: its options and items, checked, and what all of them share.
+
+    clock   began with the command
+    """
+
+    def __init__(self, program: Program, chosen: Namespace, clock: Clock):
+        from apps.run.records import continues, own_files
+
+        self.program, self.chosen, self.clock = program, chosen, clock
+        self.options = dict(vars(chosen))  # as they were parsed
+        check_threads(chosen.threads)
+        command.check_device(chosen.device)
+        self.work = program.plan(chosen)
+        self.is_batch = program.has_batches and command.in_batch(self.work.many, chosen)
+        for option, message in self.work.one_only.items() if self.is_batch else ():
+            if command.passed(chosen, option):
+                raise InputError(message)
+        own = partial(own_files, program.name, chosen)
+        self.outputs = Outputs(chosen, program.inputs, continues(program.name, chosen), own)
+
+    def single_task(self):
+        """The task of the only item."""
+        item = self._recorded(self.work.items[0])
+        self.outputs.check([item])
+        task = self._task(0, item)
+        check_regular_files(task.job)
+        return task
+
+    def end_single(self, task, report: dict) -> int:
+        """Write what is written after the only item, and print its line."""
+        noun = self.program.noun
+        self._write_page({f"{noun}s": [{**report, noun: task.shown}], "failures": []})
+        if self.chosen.json:
+            write_json(self.chosen.json, report)
+        self._end([report], [self.work.line(report)])
+        return 0
+
+    def process_many(self) -> int:
+        """Process all items and return the exit status; a failed item is reported and does not stop the others."""
+        from apps.run.engines import FAILED, SKIPPED
+
+        noun, chosen, work = self.program.noun, self.chosen, self.work
+        self.outputs.named |= work.named
+        total, items = len(work.items) if isinstance(work.items, list) else work.total, self._checked_items()
+        outcomes: list = []
+        with (
+            self._progress(total) as count,
+            closing(_engine(self._tasks(items, outcomes), total, work, chosen)) as engine,
+        ):
+            for outcome in engine:
+                outcomes.append(outcome)
+                count(len(outcomes))
+        outcomes.sort(key=lambda outcome: outcome.number)
+        done = [outcome for outcome in outcomes if outcome.status != FAILED]
+        for outcome in done:
+            outcome.report[noun] = outcome.shown  # a record may be from a run in another folder
+        reports = [outcome.report for outcome in done]
+        failures = [{noun: one.shown, "error": one.explained} for one in outcomes if one.status == FAILED]
+        content = {f"{noun}s": reports, "failures": failures}
+        skipped = [outcome.shown for outcome in done if outcome.status == SKIPPED]
+        content |= {"skipped": skipped} if chosen.resume else {}
+        problem = None
+        for end in (lambda: content.update(work.finish(reports)), lambda: self._write_page(content)):
+            try:
+                end()
+            except (InputError, OSError) as error:  # the finished items are reported nevertheless
+                problem = problem or error
+        content["elapsed"] = round(self.clock.total()["total"], 4)
+        if chosen.json and chosen.json != "-":
+            write_json(chosen.json, content)
+        lines = [work.line(outcome.report) for outcome in done if outcome.status != SKIPPED]
+        left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
+        lines.append(f"{len(lines)} done, {left_out}{len(failures)} failed{work.summary(reports)}")
+        self._end(reports, lines)
+        for failure in failures:
+            print_error(f"cutmatch {self.program.name}: {failure[noun]}: {failure['error']}")
+        if chosen.json == "-":
+            write_json(chosen.json, content)
+        if problem is not None:
+            raise problem
+        return DEFECT if any(one.defect for one in outcomes) else SOME_FAILED if failures else 0
+
+    def _checked_items(self) -> Iterable[Item]:
+        """The items, after the check of what they write; of a stream, whose items are drawn on demand, of the first."""
+        if isinstance(self.work.items, list):
+            self.outputs.check([self._recorded(item) for item in self.work.items])
+            return self.work.items
+        items = iter(self.work.items)
+        try:
+            first = list(islice(items, 1))
+        except Exception as error:  # `_tasks` will report it
+            first, items = [], _raising(error)
+        self.outputs.check((), first)
+        return chain(first, items)
+
+    def _tasks(self, items: Iterable[Item], outcomes: list) -> Iterator:
+        """The tasks of the items; those of items that cannot be processed become outcomes at once."""
+        from apps.run.engines import FAILED, Outcome
+
+        def reject(number, shown, error):
+            outcomes.append(Outcome(number, shown, FAILED, reason=reason_of(error), defect=is_defect(error)))
+
+        number = -1
+        try:
+            for number, item in enumerate(items):
+                try:
+                    task = self._task(number, self._recorded(item))
+                except Exception as error:  # an error of one item must not stop the others
+                    reject(number, item.shown, error)
+                    continue
+                yield task
+        except Exception as error:  # such as a truncated video
+            reject(number + 1, f"{self.program.noun} {number + 2} and all after it", error)
+
+    def _task(self, number: int, item: Item):
+        """The task of an item, whose results are checked against what its job reads."""
+        from apps.run.engines import Task
+
+        job, program = item.job(), self.program
+        self.outputs.check_item(item, job)
+        named = number, item.name, item.shown, program.name
+        return Task(*named, self.work.process, job, self.chosen, program.inputs, item.source, self.options)
+
+    def _recorded(self, item: Item) -> Item:
+        from apps.run.records import with_record
+
+        return with_record(item, self.program.name, self.chosen)
+
+    def _write_page(self, content: dict) -> None:
+        """Write the page of --report, if requested, from the content of the JSON of a batch."""
+        if self.program.has_batches and self.chosen.report:
+            from apps.run.report_page import write_page
+
+            summary = self.work.summary(content[f"{self.program.noun}s"]).lstrip("; ")
+            of = self.chosen.report, self.program.name, self.program.noun
+            write_page(*of, content, self.options, summary, self.clock.total()["total"])
+
+    def _end(self, reports: list[dict], lines: list[str]) -> None:
+        """Add to the records what was written after them, and print the lines; the last one with the whole time."""
+        if self.chosen.record:
+            from apps.run.records import add_files
+
+            add_files(reports, self.outputs.named.values())
+        if not self.chosen.quiet and self.chosen.json != "-":
+            lines[-1] += f"; {self.clock.total()['total']:.2f} s in total"
+            print_lines(*map(one_line, lines))
+
+    @contextmanager
+    def _progress(self, total: int | None):
+        """Context manager: a function that shows how many items are finished.
+
+        A terminal has a bar.  Elsewhere the bar's control characters would fill a log file, so a line is written at
+        most every LINE_INTERVAL seconds, and none by a short run.  --quiet shows neither.
+        """
+        from tqdm import tqdm
+
+        noun, last = self.program.noun, time.monotonic()
+        hidden = self.chosen.quiet or sys.stderr is None or not sys.stderr.isatty()
+        with tqdm(total=total, unit=noun, file=sys.stderr, disable=hidden) as bar:
+
+            def count(done: int) -> None:
+                nonlocal last
+                bar.update(done - bar.n)
+                if hidden and not self.chosen.quiet and time.monotonic() >= last + LINE_INTERVAL:
+                    last = time.monotonic()
+                    share = "" if not total else f" of {total} ({100 * done // total} %)"
+                    print_error(f"cutmatch {self.program.name}: {done}{share} {noun}s finished")
+
+            yield count
+
+
+def _raising(error: Exception):
+    raise error
+    yield
+
+
+def _engine(tasks, items: int | None, work: Work, chosen: Namespace):
+    """Outcomes of tasks, run in threads, processes or on a cluster as the options specify."""
+    from apps.run import engines
+
+    if chosen.scheduler is not None:
+        return engines.on_cluster(tasks, chosen.scheduler, chosen.threads or 1)
+    if chosen.workers is not None:
+        workers = min(chosen.workers, MAX_WORKERS if items is None else max(1, items))
+        return engines.in_processes(tasks, engines.environments(workers, chosen.threads, chosen.device))
+    total = check_threads(chosen.threads)
+    concurrent_items = 1 if work.threads_per_item is None else max(1, total // work.threads_per_item)
+    each = None
+    if chosen.threads is not None or concurrent_items > 1:
+        each = max(1, total // concurrent_items)
+    return engines.in_threads(tasks, concurrent_items, each)

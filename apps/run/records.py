@@ -1,0 +1,320 @@
+"""The record beside each result: what was computed, from which inputs, how, and in how many seconds.
+
+    OUT/NAME-COMMAND.json    {"command", "started", "versions", "program", "system", "options", "inputs", "device",
+                              "method", "energy", "certificate", "seconds", "files", "written", "result"}
+
+    program      digest of the sources of this distribution
+    options      all options as they were understood, by name; null where a default depends on the input
+    inputs       {role: {"name", "bytes", "sha256"}}; a folder also has the number of its "files", and its digest is
+                 that of `sha256sum * | sha256sum`; a frame of a video has "shape" and "dtype" instead of bytes
+    certificate  {"checked": true, "value", "bound"} of an optimum that passed check(), else {"checked": false}
+    seconds      by phase; they add up to "total", the wall time of the process up to this file, or of this input of a
+                 batch; "compile" is numba's compile time, which the first use of a kernel takes once per machine
+    files        {kind: name}, relative to the folder of this file
+    written      {name: sha256} of these files, and of those that earlier runs of the command on the same image wrote;
+                 another run may replace them while they are unchanged
+    result       the other entries of the report that --json writes
+
+A record is written atomically after the files it names, so an interrupted run leaves no record of incomplete results.
+`--resume` skips an item whose record has the inputs, the options and the program of the present run, if its files are
+unchanged.  Contents are compared, not times or paths, so copied and renamed folders are recognised.
+"""
+
+import hashlib
+import json
+import os
+import platform
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from apps.common.clock import Clock, phases, timed
+from apps.common.command import finite
+from apps.common.errors import InputError
+from apps.common.outputs import is_plain_name
+from apps.common.versions import library_versions
+from apps.common.writing import write_bytes
+from apps.run.inputs import Item
+
+if TYPE_CHECKING:  # it imports numba
+    from gridcut.device import DeviceName
+
+RECORD = "record"  # kind of the record itself, in a report's "files"
+SUBJECTS = ("file", "image", "first", "second", "input", "clip")  # roles of the inputs that results are named after
+UNCHECKED = {"checked": False}
+# Options that affect where, how fast and how verbosely a command runs, but not its results.
+NOT_OF_RESULTS = frozenset("json out overwrite quiet record report resume scheduler threads workers".split())
+INVALID = (OSError, ValueError, KeyError, TypeError, AttributeError)  # of a record not written by this program
+
+
+def record_path(out, name: str, command: str) -> Path:
+    """File of the record of a result."""
+    return Path(out) / f"{name}-{command}.json"
+
+
+def with_record(item: Item, command: str, chosen: Namespace) -> Item:
+    """The item with its record among the files that it writes, unless --no-record."""
+    if not chosen.record:
+        return item
+    return item._replace(files=(*item.files, record_path(chosen.out, item.name, command)))
+
+
+def continues(command: str, chosen: Namespace) -> bool:
+    """Whether --resume continues an earlier run, which has left a record of this command in --out."""
+    if not getattr(chosen, "resume", False):
+        return False
+    return any(_read(path).get("command") == command for path in Path(chosen.out).glob(f"*-{command}.json"))
+
+
+@timed("digest")
+def given(task) -> dict:
+    """Facts of a task's inputs, taken before its work, which reads the same contents; none without a record."""
+    return inputs_of(task.job, task.source) if task.chosen.record else {}
+
+
+def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:
+    """Add "elapsed", the seconds by phase since `clock` began, to the report of a task, and write its record.
+
+    `inputs` are those of `given`.  Raises InputError if the record cannot be written.
+    """
+    report["elapsed"] = phases(clock)
+    if not task.chosen.record:
+        return
+    path = record_path(task.chosen.out, task.name, task.command)
+    report["files"] = {**report.get("files", {}), RECORD: str(path)}
+    content = _record_of(report, task, inputs, path.parent)
+    content["written"] = _unchanged(path, inputs) | _digests(output_files(report), path.parent)
+    _save(path, content)
+
+
+def finished(task, inputs: Mapping) -> dict | None:
+    """The report of a task that an earlier run finished, with present paths; None if its record is outdated."""
+    path = record_path(task.chosen.out, task.name, task.command)
+    content = _read(path)
+    try:
+        present = json.loads(_text({"inputs": inputs, "options": _options(task), "program": _program()}))
+        if _key(content, task.inputs) != _key(present, task.inputs):
+            return None
+        report = _with_files(content["result"] | {"files": content["files"]}, lambda name: path.parent / name)
+        unchanged = _digests(map(path.parent.joinpath, content["written"]), path.parent).items()
+        unchanged &= content["written"].items()
+        names = {_path_below(file, path.parent) for file in output_files(report)}
+        if not names or not all(map(is_plain_name, names)) or not names <= dict(unchanged).keys():
+            return None
+    except INVALID:
+        return None
+    report["files"][RECORD] = str(path)
+    return report | {"elapsed": content["seconds"]}
+
+
+def add_files(reports: Iterable[Mapping], named: Iterable[Path]) -> None:
+    """Add to the records of finished items what was written after them: figures on one scale, and in the first `named`.
+
+    `named` are the files named by options, which are of all items.
+    """
+    for report in reports:
+        path = Path(report["files"][RECORD])
+        since, content = path.stat().st_mtime_ns, json.loads(path.read_bytes())
+        late = {file for file in output_files(report) if file.stat().st_mtime_ns >= since} | set(named)
+        if late:
+            content["files"] = _relative(report["files"], path.parent)
+            content["written"] |= _digests(late, path.parent)
+            _save(path, content)
+        named = ()
+
+
+def own_files(command: str, chosen: Namespace, item: Item, job=None) -> set[str]:
+    """The files, without links in their paths, that this run may replace, by the record beside the results of an item.
+
+    Earlier runs of the command on the same image wrote them, and they are unchanged; strokes and other hints may have
+    changed.  `job` is that of the item; None makes it.
+    """
+    path = record_path(chosen.out, item.name, command)
+    if not chosen.record or not path.is_file():  # without a record of this run, the earlier one would become wrong
+        return set()
+    try:
+        inputs = inputs_of(item.job() if job is None else job)
+    except InputError:  # which will be reported
+        return set()
+    written = _unchanged(path, inputs)
+    return {os.path.realpath(path.parent / name) for name in (*written, *([path.name] if written else ()))}
+
+
+def output_files(report: Mapping) -> Iterator[Path]:
+    """The files of a report and of its levels, but for the record beside them."""
+    for part in (*report.get("levels", ()), report):
+        yield from (Path(path) for kind, path in part.get("files", {}).items() if kind != RECORD)
+
+
+def inputs_of(job, source=None) -> dict:
+    """{role: facts} of the paths, arrays, numbers and texts in a job whose results are named after `source`."""
+    parts: dict = {"file": job}
+    if is_dataclass(job):
+        parts = {}
+        for field in fields(job):
+            value = getattr(job, field.name)
+            parts |= value if isinstance(value, dict) else {field.name: value}
+    facts = {role: _facts(value, source) for role, value in parts.items()}
+    return {role: fact for role, fact in facts.items() if fact is not None}
+
+
+def _facts(value, source):
+    if isinstance(value, Path):
+        try:
+            return _file_facts(value)
+        except OSError:  # reading it will report the error
+            return {"name": value.name}
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()
+        name = None if source is None else Path(source).name
+        return {"name": name, "shape": value.shape, "dtype": str(value.dtype), "sha256": digest}
+    if isinstance(value, tuple | list):
+        return [_facts(part, source) if isinstance(part, Path) else part for part in value]
+    return value if isinstance(value, bool | int | float) else None
+
+
+def _file_facts(path: Path) -> dict:
+    if not path.is_dir():
+        return {"name": path.name, "bytes": path.stat().st_size, "sha256": _digest_of(path)}
+    inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+    lines = "".join(f"{_digest_of(one)}  {one.name}\n" for one in inside)
+    return {
+        "name": path.name,
+        "files": len(inside),
+        "bytes": sum(one.stat().st_size for one in inside),
+        "sha256": hashlib.sha256(os.fsencode(lines)).hexdigest(),
+    }
+
+
+def _record_of(report: Mapping, task, inputs: Mapping, folder: Path) -> dict:
+    rest = {name: value for name, value in report.items() if name not in ("elapsed", "files")}
+    energies = rest.get("energies")
+    seconds = report["elapsed"]
+    return {
+        "command": task.command,
+        "started": (datetime.now(UTC) - timedelta(seconds=seconds["total"])).isoformat(timespec="seconds"),
+        "versions": library_versions(),
+        "program": _program(),
+        "system": platform.platform(),
+        "options": _options(task),
+        "inputs": inputs,
+        "device": rest.get("device") or _device(task.chosen.device),
+        "method": rest.get("method"),
+        "energy": rest.get("energy", energies[-1] if energies else None),
+        "certificate": rest.get("certificate", UNCHECKED),
+        "seconds": seconds,
+        "files": _relative(report["files"], folder),
+        "result": _with_files(rest, lambda path: _path_below(Path(path), folder)),
+    }
+
+
+def _options(task) -> dict:
+    return dict(vars(task.chosen) if task.options is None else task.options)
+
+
+def _key(content: Mapping, inputs: Iterable[str]) -> tuple:
+    """What a record must have in common with a run to be its own; the inputs stand for the options that name them."""
+    ignored = {*NOT_OF_RESULTS, *inputs}
+    options = {name: value for name, value in content["options"].items() if name not in ignored}
+    return options, _without_names(content["inputs"]), content["program"]
+
+
+def _without_names(facts):
+    if isinstance(facts, dict):
+        return {role: _without_names(fact) for role, fact in facts.items() if role != "name"}
+    return [_without_names(fact) for fact in facts] if isinstance(facts, list) else facts
+
+
+def _unchanged(record: Path, inputs: Mapping) -> dict[str, str]:
+    """{name: digest} of the files in a record of the same image that are as they were; none without such a record."""
+    content = _read(record)
+    try:
+        if _subjects(content["inputs"]) != _subjects(inputs):
+            return {}
+        now = _digests((record.parent / name for name in content["written"]), record.parent)
+        return dict(now.items() & content["written"].items())
+    except INVALID:
+        return {}
+
+
+def _subjects(inputs: Mapping) -> list[str]:
+    return [inputs[role]["sha256"] for role in SUBJECTS if role in inputs]
+
+
+def _digests(files: Iterable[Path], folder: Path) -> dict[str, str]:
+    return {_path_below(file, folder): _digest_of(file) for file in files if file.is_file()}
+
+
+def _digest_of(path: Path) -> str:
+    """SHA-256 of a file's contents in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def _program() -> str:
+    """Digest of all sources of this distribution; a result of another version is not skipped."""
+    root = Path(__file__).resolve().parents[2]
+    total = hashlib.sha256()
+    for package in ("apps", "assign", "gridcut", "matching"):
+        for path in sorted((root / package).rglob("*.py")):
+            total.update(path.relative_to(root).as_posix().encode())
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def _read(path: Path) -> dict:
+    """The content of a record; empty without a record that can be read."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _save(path: Path, content: Mapping) -> None:
+    write_bytes(path, (_text(content) + "\n").encode())
+
+
+def _text(content: Mapping) -> str:
+    return json.dumps(finite(content), indent=1, allow_nan=False, default=str)
+
+
+def _device(device: "DeviceName") -> str:
+    """The device that "auto" selects."""
+    from gridcut.device import resolve
+
+    return resolve(device)
+
+
+def _with_files(value, change):
+    """A copy of a report in which `change` is applied to the paths of every {kind: path} called "files"."""
+    if isinstance(value, dict):
+        return {
+            key: {kind: str(change(path)) for kind, path in part.items()}
+            if key == "files" and isinstance(part, dict)
+            else _with_files(part, change)
+            for key, part in value.items()
+        }
+    return [_with_files(part, change) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _relative(files: Mapping, folder: Path) -> dict:
+    """{kind: path relative to the folder}, without the record itself."""
+    return {kind: _path_below(Path(path), folder) for kind, path in files.items() if kind != RECORD}
+
+
+def _path_below(path: Path, folder: Path) -> str:
+    """Path relative to a folder, after links; absolute if they are on different drives."""
+    if path.parent == folder:
+        return path.name
+    try:
+        return Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
+    except ValueError:
+        return os.path.realpath(path)
