@@ -45,7 +45,7 @@ class Method(NamedTuple):
             return costs.indptr, costs.indices, costs.cost, costs.shape[1]
         if not self.scales_costs:
             return (costs.cost,)
-        from assign.papers.scaling.load import rows_of_dense
+        from assign.papers.scaling.network import rows_of_dense
 
         return *rows_of_dense(costs.cost), costs.shape[1]
 

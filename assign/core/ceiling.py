@@ -1,6 +1,6 @@
 """A ceiling for costs that are too large to be in any optimal assignment, so that float rounding stays fine.
 
-Cost scaling rounds floats to multiples of a unit, which grows with the largest cost (load.py).  The
+Cost scaling rounds floats to multiples of a unit, which grows with the largest cost (network.py).  The
 prices of an auction grow with it too, so that their differences are rounded (sparse.py).  A cost of 1e15 that
 stands for "forbidden" would round all costs below 1 away.  Any assignment shows which costs can matter.  Let `spare` be
 its total cost minus the sum of the row minima.  Each row pays at least its minimum, so a pair that exceeds the minimum

@@ -10,7 +10,7 @@ are admissible and eps-optimal by the definitions of algorithm 5.0.
       while f is not a flow do push or relabel                   refine.py
     relabel(x): p(x) <- -min {c'_p(x, z) + eps}
 
-Deviates from [1]: costs are converted to integers, see load.py.  Rectangular problems, and rows that may stay
+Deviates from [1]: costs are converted to integers, see network.py.  Rectangular problems, and rows that may stay
 unmatched, are modelled by additional nodes, see network.py.  Prices are updated every V relabels, and edges
 are fixed after each Refine.
 
@@ -22,8 +22,7 @@ O(n^2 m min(log(nC), m log n)); memory 34 bytes per pair.
 
 from functools import partial
 
-from assign.papers.scaling.refine import empty, until_flow
-from assign.papers.scaling.rules import UNMODIFIED
+from assign.papers.scaling.refine import UNMODIFIED, empty, until_flow
 from assign.papers.scaling.scale import solve_sequentially
 
 RULES = UNMODIFIED

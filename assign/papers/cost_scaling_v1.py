@@ -10,7 +10,7 @@ makes the pseudoflow 0-optimal and some nodes active, and pushes and relabels un
 
 Deviates from [1]: reverse edges with c_p(y, x) < 0 are saturated too (their flow is returned).  In the text, E holds
 the edges of G only, but then the pseudoflow need not be eps-optimal at the start, as the text claims.  Costs are
-converted to integers, see load.py.  Rectangular problems, and rows that may stay unmatched, are modelled by
+converted to integers, see network.py.  Rectangular problems, and rows that may stay unmatched, are modelled by
 additional nodes, see network.py.  Prices are updated every V relabels, and edges are fixed after each Refine,
 when f is a flow, as the rule requires.
 
@@ -22,8 +22,7 @@ O(n^2 m min(log(nC), m log n)); memory 34 bytes per pair.
 
 from functools import partial
 
-from assign.papers.scaling.refine import saturate, until_flow
-from assign.papers.scaling.rules import UNMODIFIED
+from assign.papers.scaling.refine import UNMODIFIED, saturate, until_flow
 from assign.papers.scaling.scale import solve_sequentially
 
 RULES = UNMODIFIED

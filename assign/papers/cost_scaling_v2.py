@@ -1,7 +1,7 @@
 """Cost scaling with the assignment problem's own definitions: Łupińska, algorithm 5.1, after Goldberg and Kennedy.
 
 Returns an optimal assignment and prices that certify it.  Refine starts without flow, and only edges that leave
-a column may have a reduced cost of -eps.  Edges are admissible below eps / 2 or -eps / 2 (rules.py), so after a
+a column may have a reduced cost of -eps.  Edges are admissible below eps / 2 or -eps / 2 (refine.py), so after a
 push the reverse edge is equally far from admissible.
 
     Refine(eps, p):                                              here
@@ -12,7 +12,7 @@ push the reverse edge is equally far from admissible.
     relabel(x in X): p(x) <- max p(y) - c(x, y)
     relabel(y in Y): p(y) <- max p(z) + c(z, y) - eps
 
-Deviates from [1]: costs are converted to integers, see load.py.  Rectangular problems, and rows that may stay
+Deviates from [1]: costs are converted to integers, see network.py.  Rectangular problems, and rows that may stay
 unmatched, are modelled by additional nodes, see network.py.  Prices are updated every V relabels, and edges
 are fixed after each Refine.
 
@@ -24,8 +24,7 @@ O(n m log(nC)) [2]; memory 34 bytes per pair.
 
 from functools import partial
 
-from assign.papers.scaling.refine import empty, until_flow
-from assign.papers.scaling.rules import HALVES
+from assign.papers.scaling.refine import HALVES, empty, until_flow
 from assign.papers.scaling.scale import solve_sequentially
 
 RULES = HALVES

@@ -24,11 +24,17 @@ O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes per pair on the GPU, 
 
 import numpy as np
 
-from assign.papers.scaling.arc_fixing import REMOVED, take_out
 from assign.papers.scaling.network import INFINITY
-from assign.papers.scaling.price_update import update_prices
-from assign.papers.scaling.refine import MIN_PRICE, raise_price_range, saturate, until_flow
-from assign.papers.scaling.rules import UNMODIFIED
+from assign.papers.scaling.refine import (
+    MIN_PRICE,
+    REMOVED,
+    UNMODIFIED,
+    raise_price_range,
+    saturate,
+    take_out,
+    until_flow,
+    update_prices,
+)
 from assign.papers.scaling.scale import solve_rows
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import download, upload
@@ -291,19 +297,7 @@ def refine(device: Device, network, eps: int, stats: dict, price_updates: bool) 
 
 
 def solve(
-    indptr,
-    indices,
-    cost,
-    m,
-    *,
-    limit=None,
-    start=None,
-    callback=None,
-    alpha=10,
-    cycle=500_000,
-    block=512,
-    price_updates=True,
-    arc_fixing=True,
+    indptr, indices, cost, m, *, alpha=10, cycle=500_000, block=512, price_updates=True, arc_fixing=True, **context
 ):
     """Solve a problem in CSR form; returns the column of each row (-1: unmatched), u, v, and counters.
 
@@ -325,15 +319,8 @@ def solve(
             if eps == 1:
                 device.fetch(network)
 
-    return solve_rows(
-        (indptr, indices, cost),
-        m,
-        refine_on_gpu,
-        RULES,
-        limit=limit,
-        start=start,
-        callback=callback,
-        alpha=alpha,
-        fix=(lambda network, threshold: device.fix(network, threshold) if device else 0) if arc_fixing else None,
-        counts=COUNTS,
-    )
+    def fix(network, threshold):
+        return device.fix(network, threshold) if device else 0
+
+    fix = fix if arc_fixing else None
+    return solve_rows((indptr, indices, cost), m, refine_on_gpu, RULES, alpha=alpha, fix=fix, counts=COUNTS, **context)

@@ -9,8 +9,8 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import assign
 from assign.core.infeasible import InfeasibleError
-from assign.papers.scaling.load import load, rows_of_dense
-from assign.papers.scaling.rules import UNMODIFIED
+from assign.papers.scaling.network import load, rows_of_dense
+from assign.papers.scaling.refine import UNMODIFIED
 from assign.papers.scaling.scale import new_stats, warm_epsilon
 from tests.assign import oracles
 

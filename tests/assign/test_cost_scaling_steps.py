@@ -6,11 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
-from assign.papers.scaling import price_update
-from assign.papers.scaling.arc_fixing import fix_arcs
-from assign.papers.scaling.load import load, rows_of_dense, unload
-from assign.papers.scaling.refine import discharge, empty
-from assign.papers.scaling.rules import HALVES, UNMODIFIED
+from assign.papers.scaling import refine as steps
+from assign.papers.scaling.network import load, rows_of_dense, unload
+from assign.papers.scaling.refine import HALVES, UNMODIFIED, discharge, empty, fix_arcs
 from assign.papers.scaling.scale import new_stats, refinements
 from tests.assign import oracles
 from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
@@ -142,7 +140,7 @@ def test_every_operation_keeps_epsilon_optimality(rules, budget):
                     break
                 lacking = network.e < 0
                 before = network.p.copy()
-                updates += price_update.update_prices(network, rules, eps)
+                updates += steps.update_prices(network, rules, eps)
                 assert is_epsilon_optimal(network, *bounds[2:])
                 assert (network.p <= before).all()
                 assert (network.p == before)[lacking].all()
@@ -177,7 +175,7 @@ def test_price_update_lowers_by_distances(rules):
         empty(network, bounds[2])
         discharge(network, np.empty(len(network.p), np.int32), *bounds, 2)
         before, label = network.p.copy(), distances(network, rules, eps)
-        if price_update.update_prices(network, rules, eps):
+        if steps.update_prices(network, rules, eps):
             last = label[network.e > 0].max()
             fallen = (before - network.p) / eps
             assert (fallen == np.where(label <= last, label, last + 1)).all()

@@ -8,7 +8,7 @@ import pytest
 import assign
 from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.core.infeasible import InfeasibleError
-from assign.papers.scaling.load import rows_of_dense
+from assign.papers.scaling.network import rows_of_dense
 from tests.assign import oracles
 
 sim = pytest.mark.sim
@@ -106,8 +106,8 @@ def test_costs_on_the_gpu_give_results_there():
 @sim
 def test_the_host_finds_the_edges_the_device_fixed():
     """Both keep their lists in the same order."""
-    from assign.papers.scaling.arc_fixing import fix_arcs
-    from assign.papers.scaling.load import load
+    from assign.papers.scaling.network import load
+    from assign.papers.scaling.refine import fix_arcs
     from gridcut.device.arrays import download
 
     module = lock_free()
@@ -125,7 +125,7 @@ def test_the_host_finds_the_edges_the_device_fixed():
 @sim
 def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
     """A race that the proof rules out: an edge below -eps when f is a flow."""
-    from assign.papers.scaling.load import load
+    from assign.papers.scaling.network import load
     from assign.papers.scaling.scale import new_stats
     from gridcut.device.arrays import upload
     from tests.assign.scaling_checks import is_epsilon_optimal, is_flow

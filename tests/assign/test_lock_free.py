@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from assign.papers import lock_free
-from assign.papers.scaling.load import load, rows_of_dense, unload
+from assign.papers.lock_free import EMPTY, make_queue, put, put_active, take
+from assign.papers.scaling.network import load, rows_of_dense, unload
 from assign.papers.scaling.refine import MIN_PRICE, empty, saturate
 from assign.papers.scaling.scale import new_stats, refinements
-from assign.papers.scaling.shared_queue import EMPTY, make_queue, put, put_active, take
 from gridcut.device import kernel, run_threads
 from tests.assign import oracles
 from tests.assign.scaling_checks import is_epsilon_optimal, is_flow

@@ -1,6 +1,6 @@
 """The main loop of cost scaling: Min-Cost of Łupińska, algorithm 5.0.
 
-eps starts at the largest cost and is divided by alpha until it is 1 (load.py: the paper's eps < 1 / n).  The caller
+eps starts at the largest cost and is divided by alpha until it is 1 (network.py: the paper's eps < 1 / n).  The caller
 supplies Refine, which computes an eps-optimal flow.
 
 A warm start supplies column prices.  The rows take their cheapest free column, one after the other.  If all rows find
@@ -18,9 +18,8 @@ from functools import partial
 import numpy as np
 
 from assign.core.ceiling import lower_ceiling
-from assign.papers.scaling.arc_fixing import fix_arcs
-from assign.papers.scaling.load import MAX_COST, Task, load, unload
-from assign.papers.scaling.network import INFINITY
+from assign.papers.scaling.network import INFINITY, MAX_COST, Task, load, unload
+from assign.papers.scaling.refine import fix_arcs
 from gridcut.device import kernel
 from gridcut.device.arguments import check_count, check_positive
 
@@ -94,7 +93,7 @@ def new_stats(task: Task, counts=()) -> dict:
     return {**counts, "unit": 1 if task.exponent is None else 2.0**task.exponent}
 
 
-def solve_rows(rows, m, refine, rules, *, limit, start, callback, alpha, fix, counts=()):
+def solve_rows(rows, m, refine, rules, *, limit=None, start=None, callback=None, alpha, fix, counts=()):
     """Solve a problem with rows (indptr, indices, cost) by refine(network, eps, stats); returns pairs, u, v, stats."""
     alpha = check_count("alpha", alpha, 2)
     ceiling = np.inf
@@ -113,8 +112,8 @@ def solve_rows(rows, m, refine, rules, *, limit, start, callback, alpha, fix, co
 
 
 def solve_sequentially(
-    refine, rules, indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True,
-    arc_fixing=True, update_every=1.0, max_updates=None,
+    refine, rules, indptr, indices, cost, m, *, alpha=10, price_updates=True, arc_fixing=True, update_every=1.0,
+    max_updates=None, **context,
 ):  # fmt: skip
     """Solve a problem in CSR form on one thread; returns the column of each row (-1: unmatched), u, v, and counters.
 
@@ -128,14 +127,6 @@ def solve_sequentially(
     """
     most = INFINITY if max_updates is None else check_count("max_updates", max_updates, 0)
     every = min(check_positive("update_every", update_every), MAX_UPDATE_EVERY)
-    return solve_rows(
-        (indptr, indices, cost),
-        m,
-        partial(refine, price_updates=price_updates, update_every=every, max_updates=most),
-        rules,
-        limit=limit,
-        start=start,
-        callback=callback,
-        alpha=alpha,
-        fix=fix_arcs if arc_fixing else None,
-    )
+    run = partial(refine, price_updates=price_updates, update_every=every, max_updates=most)
+    fix = fix_arcs if arc_fixing else None
+    return solve_rows((indptr, indices, cost), m, run, rules, alpha=alpha, fix=fix, **context)
