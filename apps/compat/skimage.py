@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 import gridcut
 from apps.common.labelling import label_distances, labelling
 from apps.segmentation.colour_models import OUTLIERS, TINY
-from apps.segmentation.geodesic import UNREACHED
+from apps.segmentation.geodesic import UNREACHED, seed_distances
 from apps.segmentation.grid_cut import edges_outside, pairs
-from apps.segmentation.seed_distances import seed_distances
 from apps.segmentation.terms import FORBIDDEN, UNIT
 from apps.segmentation.volume_view import BINS, BLUR
 
@@ -277,13 +276,8 @@ def _histogram_cost(count, spread: float) -> np.ndarray:
 
 def _location(pixels, marks, sides, taking_part, count: int) -> np.ndarray:
     """Cost of the distance from the seeds of each label compared with the nearest others, in nats (count, *grid)."""
-    missing = 3 - marks.ndim
-    grid = (1,) * missing + marks.shape
-    away = seed_distances(
-        (DEVIATION * pixels).reshape(*grid, -1), marks.reshape(grid), count, [1.0] * missing + list(sides),
-        taking_part.reshape(grid),
-    )  # fmt: skip
+    away = seed_distances(DEVIATION * pixels, marks, count, sides, taking_part)
     nearest, second = np.partition(away, 1, axis=0)[:2]
     others = np.where(away == nearest, second, nearest)
     excess = np.maximum(0, away - others) / np.minimum(np.maximum(away + others, np.float32(1e-6)), UNREACHED)
-    return (LOCATION * excess).reshape(count, *marks.shape)
+    return LOCATION * excess

@@ -1,15 +1,19 @@
-"""Geodesic distances of pixels from the strokes of either kind, along paths that avoid crossing image edges.
+"""Geodesic distances from the strokes of each label, along paths that avoid crossing edges of an image or a volume.
 
-The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |Lab_p - Lab_q|^2), so a path through uniform colour
-is short and a path across an edge is long [1].  Both distances are propagated together in forward and backward raster
-scans (a chamfer transform).  SWEEPS pairs of scans leave small errors only in maze-like images.
+The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |I_p - I_q|^2), with |p - q| in the sides of a pixel,
+so a path through uniform colour is short and a path across an edge is long [1].  All distances are propagated together
+in forward and backward raster scans (a chamfer transform), which relax each pixel over the half of its neighbours that
+precede it.  SWEEPS pairs of scans leave small errors only in maze-like images.
 
 [1] Criminisi, Sharp, Blake. "GeoS: geodesic image segmentation." ECCV 2008.
     Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
 """
 
+import itertools
+
 import numpy as np
 
+from apps.segmentation.grid_cut import pairs
 from gridcut.device import kernel
 
 SWEEPS = 2
@@ -27,15 +31,11 @@ def geodesic_preference(
     """
     if not is_object.any() or not (is_background.any() or start is not None):
         return np.zeros(is_object.shape, np.float32)
-    distance = np.full((*is_object.shape, 2), UNREACHED)
-    distance[is_object, 0] = 0.0
+    distance = np.full((2, *is_object.shape), UNREACHED)
     if start is not None:
-        distance[:, :, 1] = np.minimum(start, UNREACHED)
-    distance[is_background, 1] = 0.0
-    for _ in range(SWEEPS):
-        sweep_kernel(lab, 1, distance)
-        sweep_kernel(lab, -1, distance)
-    to_object, to_background = distance[:, :, 0], distance[:, :, 1]
+        distance[1] = np.minimum(start, UNREACHED)
+    distance[0, is_object] = distance[1, is_background] = 0.0
+    to_object, to_background = relaxed(lab, distance)
     return (to_object - to_background) / np.maximum(to_object + to_background, np.float32(1e-6))
 
 
@@ -44,13 +44,7 @@ def geodesic_excess(lab: np.ndarray, marks: np.ndarray, count: int) -> np.ndarra
 
     `marks` int16 (H, W) is the place of a seed's label, below 0 without a seed.
     """
-    distance = np.full((*marks.shape, count), UNREACHED)
-    y, x = np.nonzero(marks >= 0)
-    distance[y, x, marks[y, x]] = 0.0
-    for _ in range(SWEEPS):
-        sweep_all_kernel(lab, 1, distance)
-        sweep_all_kernel(lab, -1, distance)
-    away = np.moveaxis(distance, 2, 0).copy()
+    away = seed_distances(lab, marks, count)
     first = second = np.full(marks.shape, np.inf, np.float32)
     for near in away:
         second = np.minimum(second, np.maximum(first, near))
@@ -59,6 +53,44 @@ def geodesic_excess(lab: np.ndarray, marks: np.ndarray, count: int) -> np.ndarra
         other = np.where(near == first, second, first)
         near[...] = np.maximum((near - other) / np.maximum(near + other, np.float32(1e-6)), 0.0)
     return away
+
+
+def seed_distances(
+    image: np.ndarray, marks: np.ndarray, count: int, spacing=None, taking_part: np.ndarray | None = None
+) -> np.ndarray:
+    """Distances (count, *grid), float32, from the seeds of each label; arguments as of `relaxed`.
+
+    marks         place of the label of each seed (*grid), below 0 without a seed
+    """
+    distance = np.full((count, *marks.shape), UNREACHED)
+    where = np.nonzero(marks >= 0)
+    distance[(marks[where], *where)] = 0.0
+    return relaxed(image, distance, spacing, taking_part)
+
+
+def relaxed(image: np.ndarray, distance: np.ndarray, spacing=None, taking_part: np.ndarray | None = None) -> np.ndarray:
+    """The lengths of the shortest paths from where initial lengths (L, *grid) begin; UNREACHED where there is none.
+
+    image         float32 (*grid, channels), of up to three axes besides the channels
+    spacing       sides of a pixel; default: 1
+    taking_part   bool (*grid), False for excluded pixels, which have no neighbours; default: all take part
+    """
+    sides = np.ones(distance.ndim - 1) if spacing is None else np.asarray(spacing, float)
+    steps = [step for step in itertools.product(*[(-1, 0, 1)] * len(sides)) if step < (0,) * len(sides)]
+    length = np.full((*distance.shape[1:], len(steps)), UNREACHED)
+    for k, step in enumerate(steps):
+        here, there = pairs(image, step)
+        change = here - there
+        square = np.einsum("...c,...c->...", change, change) + np.float32(((step * sides) ** 2).sum())
+        if taking_part is not None:
+            square[~np.logical_and(*pairs(taking_part, step))] = UNREACHED**2
+        pairs(length[..., k], step)[0][...] = np.sqrt(square)
+    strides = np.array(length.strides[:-1]) // length.strides[-2]
+    found = np.ascontiguousarray(np.moveaxis(distance, 0, -1)).reshape(-1, len(distance))
+    for _ in range(SWEEPS):
+        sweep_kernel(length.reshape(-1, len(steps)), steps @ strides, 1, found)
+        sweep_kernel(length.reshape(-1, len(steps)), steps @ strides, -1, found)
+    return np.moveaxis(found, -1, 0).reshape(distance.shape)
 
 
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -93,57 +125,27 @@ def ranks_inside(distance: np.ndarray, is_background: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def sweep_kernel(lab, step, distance):
-    """Relax `distance` over the four neighbours visited before; `step` is 1 from the top left, -1 in reverse order."""
-    H, W, _ = lab.shape
-    for row in range(H):
-        y = row if step > 0 else H - 1 - row
-        for column in range(W):
-            x = column if step > 0 else W - 1 - column
-            nearest_object = distance[y, x, 0]
-            nearest_background = distance[y, x, 1]
-            for k in range(4):
-                v = y if k == 3 else y - step
-                u = x - step if k == 3 else x - 1 + k
-                if v < 0 or v >= H or u < 0 or u >= W:
-                    continue
-                square = np.float32(2.0) if k == 0 or k == 2 else np.float32(1.0)
-                for c in range(3):
-                    change = lab[y, x, c] - lab[v, u, c]
-                    square += change * change
-                length = np.sqrt(square)
-                nearest_object = min(nearest_object, distance[v, u, 0] + length)
-                nearest_background = min(nearest_background, distance[v, u, 1] + length)
-            distance[y, x, 0] = nearest_object
-            distance[y, x, 1] = nearest_background
+def sweep_kernel(length, behind, direction, distance):
+    """Relax `distance` (n, L) over the neighbours visited before; `direction` is 1 from the first pixel, else -1.
 
-
-@kernel
-def sweep_all_kernel(lab, step, distance):
-    """As `sweep_kernel` for any number of distances, (H, W, L)."""
-    H, W, L = distance.shape
-    for row in range(H):
-        y = row if step > 0 else H - 1 - row
-        for column in range(W):
-            x = column if step > 0 else W - 1 - column
-            here = distance[y, x]
-            for k in range(4):
-                v = y if k == 3 else y - step
-                u = x - step if k == 3 else x - 1 + k
-                if v < 0 or v >= H or u < 0 or u >= W:
-                    continue
-                square = np.float32(2.0) if k == 0 or k == 2 else np.float32(1.0)
-                for c in range(3):
-                    change = lab[y, x, c] - lab[v, u, c]
-                    square += change * change
-                length, before = np.sqrt(square), distance[v, u]
-                for label in range(L):
-                    here[label] = min(here[label], before[label] + length)
+    The neighbours of pixel p are at p + behind[k], or on the way back at p - behind[k]; length[p, k] is that of the
+    step from p to the former, UNREACHED without one.
+    """
+    n, count = length.shape
+    for i in range(n):
+        here = i if direction > 0 else n - 1 - i
+        for label in range(distance.shape[1]):
+            nearest = distance[here, label]
+            for k in range(count):
+                late = here if direction > 0 else here - behind[k]
+                if late < n and length[late, k] < UNREACHED:
+                    nearest = min(nearest, distance[here + direction * behind[k], label] + length[late, k])
+            distance[here, label] = nearest
 
 
 @kernel
 def barrier_kernel(lab, step, start, low, high, distance):
-    """As `sweep_kernel` for a path's barrier: its maximum minus its minimum value, summed over channels.
+    """As `sweep_kernel` in an image, for a path's barrier: its maximum minus its minimum, summed over channels.
 
     `low` and `high` (H, W, 3) store the extremes of the best path found so far.
     """
