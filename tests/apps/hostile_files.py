@@ -18,9 +18,8 @@ import numpy as np
 import tifffile
 from PIL import Image
 
-from tests.apps import hostile_scans as scans
-
 SIDE = 24
+STRANGE_NAMES = ('quote\'d "name".png', "line\nbreak.png", "percent %20#?.png", "комета 雪.png", "<b>&amp;.png")
 
 
 def _photo(shift=0):
@@ -143,8 +142,9 @@ def _written() -> dict[str, bytes]:
         ),
         "other.npz": _npz(a=np.ones(3)),
         ".hidden.png": image(photo, "PNG"),
+        **{name: image(photo, "PNG") for name in STRANGE_NAMES},
     }  # fmt: skip
-    return files | _videos() | scans.written()
+    return files | _videos() | _volumes()
 
 
 def _videos() -> dict[str, bytes]:
@@ -160,11 +160,19 @@ def _videos() -> dict[str, bytes]:
     return {"clip.avi": content, "clip cut.avi": content[: len(content) // 2]}
 
 
+def _volumes() -> dict[str, bytes]:
+    import nibabel
+
+    marks = np.stack([_strokes()] * 4)
+    volumes = {"head": np.stack([_photo(i)[..., 0] for i in range(4)]), "seeds": marks}
+    return {f"{name}.nii": nibabel.Nifti1Image(values.T, np.eye(4)).to_bytes() for name, values in volumes.items()}
+
+
 FOLDERS = {
     "photos": ("photo.png", "grey.png", "four.tif", "cut.jpg"),
     "good": ("photo.png", "other.png"),
     "same": ("photo.png", "photo.jpg"),
-    "matching strokes": ("strokes.png",),
+    "strange names": STRANGE_NAMES,
     "none": (),
 }
 BROKEN_LINKS = {"dangling.png": "nowhere.png", "loop.png": "loop.png"}
@@ -180,11 +188,6 @@ def write(folder: Path) -> None:
         (folder / name).mkdir()
         for inner in names:
             (folder / name / inner).write_bytes(files[inner])
-    for name, contents in scans.folders().items():
-        for inner, content in contents.items():
-            path = folder / name / inner
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
     for name, target in BROKEN_LINKS.items():
         (folder / name).symlink_to(target)
     (folder / "linked.png").symlink_to("photo.png")

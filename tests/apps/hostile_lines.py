@@ -22,10 +22,17 @@ from typing import NamedTuple
 
 from apps import cli
 from tests.apps import hostile_files as corpus
-from tests.apps import hostile_scans as scans
 from tests.apps.hostile_judge import judge
-from tests.apps.hostile_settings import BAD_KINDS, KINDS, OUTPUTS_OF, setting
 
+OUTPUTS_OF = {  # option: fitting names
+    "--json": ("result.json", "-"),
+    "--table": ("table.csv", "table.json", "table.npz", "table.npy"),
+    "--video": ("film.mp4", "film.avi", "film.gif"),
+    "--report": ("page.html", "new/page.html", "out/page.html"),
+    "--save-session": ("kept.sqlite", "session.sqlite", "new/kept.sqlite"),
+}
+KINDS = (*("mask", "coco,coco-rle,geojson,labelme", "overlay,cutout,mask", "labels,coco", "flow,colour", "all"),)
+BAD_KINDS = ("", ",", "mask,", "nonsense", "COCO", "mask;coco", "coco\n", "out/mask")
 COMMANDS = tuple("segment refine superpixels denoise stereo flow match track matching info".split())
 SEGMENT_TOO = 4 * ("segment",)  # it has half of all options
 SECONDS = 120  # a line that takes longer hangs
@@ -33,7 +40,7 @@ MEMORY = 12 << 30  # bytes of address space of a process that runs lines
 IMAGES = (".png", ".jpg", ".tif", ".gif")
 # What each command takes, and what comes near it.
 POSITIONAL = {
-    "segment": (IMAGES, 1),
+    "segment": ((*IMAGES, ".nii"), 1),
     "refine": ((".png", ".tif", ".npy", ".npz", ".json"), 2),
     "superpixels": (IMAGES, 1),
     "denoise": (IMAGES, 1),
@@ -65,7 +72,6 @@ FITTING = {  # values that make sense, so that lines also get past the options
     "--box": ("3,3,20,20", "-3,3,20,20", "boxes.json"),
     "--boxes": ("boxes.json", "several boxes.json"),
     "--start": ("truth.png",),
-    "--resume-session": ("session.sqlite",),
     "--write": KINDS,
     "--spacing": ("2.5,1,1",),
     "--out": ("out",),
@@ -144,11 +150,10 @@ def lines(count: int, seed: int):
     for number in range(count):
         rng = random.Random(f"{seed} {number}")
         command = rng.choice((*COMMANDS[:-1], *SEGMENT_TOO)) if number % 50 else "info"
-        chosen = setting(command, rng) if rng.random() < 0.5 else []
-        argv = [command, *(chosen or _positional(command, rng))]
+        argv = [command, *_positional(command, rng)]
         for action in rng.sample(options[command], min(rng.randrange(5), len(options[command]))):
             argv += _option(command, action, rng)
-        if command == "segment" and not chosen and rng.random() < 0.6:
+        if command == "segment" and rng.random() < 0.6:
             argv += rng.choice(
                 (["--box", "3,3,20,20"], ["--strokes", "strokes.png"], ["--label-strokes", "labels16.png"])
             )
@@ -200,8 +205,6 @@ def _option(command, action, rng) -> list[str]:
         return [name, rng.choice(FOLDERS)]
     if name == "--write":
         return [name, rng.choice(BAD_KINDS)]
-    if name == "--resume-session":
-        return [name, rng.choice((*scans.SESSIONS, *corpus.FOLDERS))]
     if name == "--box":
         return [f"{name}={rng.choice((*BOXES, *corpus.names('.json')))}"]
     if action.choices:
