@@ -4,7 +4,8 @@ A pass over a whole image of 24 megapixels with NumPy writes every intermediate 
 longer than the arithmetic.  The arrays of a block fit into a core's cache, and their memory serves the next block.
 """
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -47,6 +48,24 @@ def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = Non
 
     run_threads(worker, max(1, min(thread_count() if threads is None else threads, len(tasks))), abort)
     return results
+
+
+def mapped(function: Callable, items: Iterable, threads: int, ahead: int, **pool) -> Iterator:
+    """Yield function(item) for the items, in order, while up to `ahead` later ones are computed on other threads.
+
+    Items are drawn as they are needed.  `pool` are further arguments of the ThreadPoolExecutor.
+    """
+    pending: deque = deque()
+    with ThreadPoolExecutor(threads, **pool) as executor:
+        try:
+            for item in items:
+                pending.append(executor.submit(function, item))
+                if len(pending) > ahead:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            executor.shutdown(cancel_futures=True)
 
 
 def concurrently(task: Callable[[], Any]) -> Callable[[], Any]:

@@ -1,14 +1,12 @@
 """Dense flow of a sequence of frames: every frame is prepared once, and several pairs are computed at a time."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 from numpy.typing import ArrayLike
 
 from apps.common.command import limit_threads, limited_threads
 from apps.common.images import to_rgb
+from apps.common.row_blocks import mapped
 from apps.optical_flow import LINKERS
 from apps.optical_flow.dense_flow import Flow, check_linker, check_sizes, flow_of_frames
 from apps.optical_flow.frame import Frame
@@ -49,23 +47,24 @@ def flow_sequence(
         As `flow`; the message names the frame.
     """
     check_linker(linker, fast, method)
-    flow_of_pair = partial(flow_of_frames, matches=None, linker=linker, method=method, fast=fast, device=device)
+    how = {"linker": linker, "method": method, "fast": fast, "device": device}
     threads = max(1, thread_count() // PAIRS_AT_ONCE)
     pairs = min(PAIRS_AT_ONCE, thread_count())
-    pending: deque = deque()
-    last = None
+
+    def flow_of_pair(pair):
+        return flow_of_frames(*pair, **how)
+
     # OpenCV has one limit of threads for the whole process: it is restored in the end.
-    with limited_threads(thread_count()), ThreadPoolExecutor(pairs, "flow", limit_threads, (threads,)) as pool:
-        try:
-            for number, pixels in enumerate(frames):
-                frame = Frame(to_rgb(pixels, f"frame {number}"))
-                if last is not None:
-                    check_sizes(last.shape, frame.shape, (f"frame {number - 1}", f"frame {number}"))
-                    pending.append(pool.submit(flow_of_pair, last, frame))
-                    if len(pending) > pairs:
-                        yield pending.popleft().result()
-                last = frame
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with limited_threads(thread_count()):
+        limit = {"initializer": limit_threads, "initargs": (threads,)}
+        yield from mapped(flow_of_pair, _pairs(frames), pairs, pairs, **limit)
+
+
+def _pairs(frames: Iterable[ArrayLike]) -> Iterator[tuple[Frame, Frame]]:
+    last = None
+    for number, pixels in enumerate(frames):
+        frame = Frame(to_rgb(pixels, f"frame {number}"))
+        if last is not None:
+            check_sizes(last.shape, frame.shape, (f"frame {number - 1}", f"frame {number}"))
+            yield last, frame
+        last = frame

@@ -11,6 +11,7 @@ Positions are (x, y) in pixels; (0, 0) is the centre of the first pixel.
 [3] Adler. "The geometry of random fields." Wiley, 1981.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,10 +69,7 @@ def choose_finder(
     """
     if kind not in DETECTORS:
         raise InputError(f"kind must be one of {', '.join(DETECTORS)}; got {kind!r}")
-    if size is not None and not 1 <= size <= 999:
-        raise InputError(f"size must be 1 to 999 pixels, got {size}")
-    if threshold is not None and not 0 < threshold < np.inf:
-        raise InputError(f"threshold must be above 0, got {threshold}")
+    check_finder(size, threshold)
     if kind == "auto" and frame.ndim == 3 and np.ptp(frame, axis=2).mean() > MIN_COLOUR_SPREAD:
         kind = "corners"
     if kind == "corners":
@@ -84,6 +82,14 @@ def choose_finder(
         size = _best_size(grey if kind == "bright" else -grey)
     size += (size + 1) % 2
     return Finder(kind, size, noise_threshold(grey.size, size) if threshold is None else threshold)
+
+
+def check_finder(size, threshold, spelled: Callable[[str], str] = lambda name: name) -> None:
+    """Raise InputError for a size or a threshold out of range; `spelled` gives their names in the messages."""
+    if size is not None and not 1 <= size <= 999:
+        raise InputError(f"{spelled('size')} must be 1 to 999 pixels, got {size}")
+    if threshold is not None and not 0 < threshold < np.inf:
+        raise InputError(f"{spelled('threshold')} must be above 0, got {threshold}")
 
 
 def noise_threshold(pixels: int, size: int) -> float:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.common.clock import Clock, shown_seconds, timed
+from apps.common.command import spelled
 from apps.common.images import InputError, write_image
 from apps.common.stems import stem_of
 from apps.run.inputs import check_out_is_not_input, check_unique_names, image_items
@@ -220,25 +221,18 @@ def _track_one(job: Job, chosen) -> dict:
 
 
 def _check(chosen) -> None:
-    if chosen.search_range is not None:
-        from apps.tracking.tracking import check_search_range
+    from apps.tracking.detect import check_finder
+    from apps.tracking.tracking import check_settings
 
-        check_search_range(chosen.search_range, "--search-range")
-    if chosen.linker == "global" and chosen.predict not in (None, "off"):
-        raise InputError(f"--global compares detections without prediction; omit --predict {chosen.predict}")
-    if chosen.memory is not None and chosen.memory < 0:
-        raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
-    if chosen.divisions is not None and not 0 <= chosen.divisions <= 1:
-        raise InputError(f"--divisions must be a cost of 0 to 1 squared search ranges, got {chosen.divisions:g}")
+    search_range = 1.0 if chosen.search_range is None else chosen.search_range
+    predict = False if chosen.predict in (None, "off") else chosen.predict
+    check_settings(search_range, chosen.memory or 0, predict, chosen.linker, chosen.divisions, spelled)
+    check_finder(chosen.size, chosen.threshold, spelled)
     for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
         if number < 1:
             raise InputError(f"{option} must be 1 or more, got {number}")
     if chosen.columns and len(chosen.columns) not in (3, 4):
         raise InputError(f"--columns needs 3 or 4 names, got {len(chosen.columns)}; pass those of frame, x, y")
-    if chosen.size is not None and not 1 <= chosen.size <= 999:
-        raise InputError(f"--size must be 1 to 999 pixels, got {chosen.size}")
-    if chosen.threshold is not None and not 0 < chosen.threshold < float("inf"):
-        raise InputError(f"--threshold must be above 0, got {chosen.threshold}")
 
 
 def _linking_settings(chosen, detections, finder) -> dict:
@@ -257,31 +251,29 @@ def _linking_settings(chosen, detections, finder) -> dict:
 
 def _detect(sequence, chosen):
     """Detect points in all frames, several concurrently; return them, the detector, the last frame and their number."""
-    from collections import deque
-    from concurrent.futures import ThreadPoolExecutor
-
     import numpy as np
 
+    from apps.common.row_blocks import mapped
     from apps.tracking.detect import choose_finder
     from apps.tracking.tracking import Detections
     from gridcut.device import thread_count
 
-    threads = thread_count()
+    threads, bar = thread_count(), frame_bar(chosen, "detecting", sequence.count)
     finder: Any = None  # a sequence has at least one frame
-    frame, found = None, []
-    pending: deque = deque()
-    bar = frame_bar(chosen, "detecting", sequence.count)
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        for frame in bar(sequence):
-            finder = finder or choose_finder(frame, chosen.detect, chosen.size, chosen.threshold)
-            pending.append(pool.submit(finder, frame))
-            if len(pending) > 2 * threads:  # frames are large: limit those read in advance
-                found.append(pending.popleft().result())
-        found += [one.result() for one in pending]
+    last = None
+
+    def frames():
+        nonlocal finder, last
+        for last in bar(sequence):
+            finder = finder or choose_finder(last, chosen.detect, chosen.size, chosen.threshold)
+            yield last
+
+    # Frames are large: few are read in advance.
+    found = list(mapped(lambda frame: finder(frame), frames(), threads, 2 * threads))
     number = np.repeat(np.arange(len(found)), [len(position) for position, _ in found])
     position, weight = (np.concatenate(part) for part in zip(*found, strict=True))
     detections = Detections(number, position, {"mass" if finder.kind != "corners" else "score": weight})
-    return detections, finder, frame, len(found)
+    return detections, finder, last, len(found)
 
 
 def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:

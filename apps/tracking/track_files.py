@@ -19,10 +19,9 @@ import numpy as np
 
 from apps.common.command import finite
 from apps.common.images import InputError, read_bytes, write_bytes
-from apps.tracking.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of, parents_of
+from apps.tracking.tracking import AXES, Detections, Tracks, from_columns, margins_of, parents_of
 
 SUFFIXES = (".csv", ".json", ".npz")
-TABLE_COLUMNS = ("track", "link_margin", "parent")  # columns added to a table of tracks; ignored when it is read again
 
 
 def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> Detections:
@@ -30,70 +29,29 @@ def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> D
 
     names   of the columns of frame, x, y and, of positions in space, z, if they have others
     """
+    what = f"{name}: {str(path)!r}"
     try:
         text = read_bytes(path, name).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{name}: {str(path)!r} is not text; pass a CSV file with columns frame, x, y") from None
+        raise InputError(f"{what} is not text; pass a CSV file with columns frame, x, y") from None
     lines = _lines(text, path, name)
     if not lines:
-        raise InputError(f"{name}: {str(path)!r} is empty; the first line must contain frame, x, y")
+        raise InputError(f"{what} is empty; the first line must contain frame, x, y")
     columns = [column.strip().lower() for column in lines[0][1]]
     known = dict(zip((one.strip().lower() for one in names), ("frame", *AXES), strict=False))
     if absent := [one for one in known if one not in columns]:
         raise InputError(f"--columns: {str(path)!r} has no column {absent[0]!r}; it has {', '.join(columns)}")
     columns = [known.get(column, column) for column in columns]
-    missing = [column for column in ("frame", "x", "y") if column not in columns]
-    if missing:
-        raise InputError(
-            f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must contain frame, x, y, "
-            f"or pass --columns with the names of these columns among {', '.join(columns)[:200]}"
-        )
-    if twice := [column for column in dict.fromkeys(columns) if column and columns.count(column) > 1]:
-        raise InputError(f"{name}: {str(path)!r} has several columns called {twice[0]!r}; rename or remove the others")
-    rows, numbers = [], []
-    for number, row in lines[1:]:
-        if not any(cell.strip() for cell in row):
-            continue
+    rows = [(number, row) for number, row in lines[1:] if any(cell.strip() for cell in row)]
+    for number, row in rows:
         if len(row) != len(columns):
             raise InputError(f"{name}: line {number} of {str(path)!r} has {len(row)} cells, not {len(columns)}")
-        rows.append(row)
-        numbers.append(number)
+    cells = zip(*(row for _, row in rows), strict=True) if rows else [()] * len(columns)
+    content = dict(zip(columns, cells, strict=True))
+    found = from_columns(columns, content.__getitem__, what, lambda row: f"line {rows[row][0]}")
     if not rows:
-        raise InputError(f"{name}: {str(path)!r} contains no detections")
-    cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
-
-    def numeric(column):
-        values = np.empty(len(rows))
-        for i, cell in enumerate(cells[column]):
-            try:
-                values[i] = float(cell)
-            except ValueError:
-                values[i] = np.nan
-            if not np.isfinite(values[i]):
-                raise InputError(
-                    f"{name}: line {numbers[i]} of {str(path)!r}: {column} is {cell!r}, expected a finite number"
-                )
-        return values
-
-    def reject(column, is_wrong, reason):
-        if is_wrong.any():
-            first = int(np.flatnonzero(is_wrong)[0])
-            where = f"line {numbers[first]} of {str(path)!r}"
-            raise InputError(f"{name}: {where}: {column} is {cells[column][first].strip()}, {reason}")
-
-    frame = numeric("frame")
-    reject("frame", frame != np.rint(frame), "expected an integer")
-    reject("frame", np.abs(frame) > MAX_FRAME, f"above the maximum of {MAX_FRAME}; renumber the frames")
-    axes = [axis for axis in AXES if axis in columns]
-    for axis in axes:
-        reject(
-            axis,
-            np.abs(numeric(axis)) > MAX_COORDINATE,
-            f"above the maximum of {MAX_COORDINATE:g}; choose a larger unit of length",
-        )
-    position = np.column_stack([numeric(axis) for axis in axes])
-    extra = {c: np.array(cells[c]) for c in columns if c and c not in ("frame", *axes, *TABLE_COLUMNS)}
-    return Detections(frame.astype(np.int64), position, extra)
+        raise InputError(f"{what} contains no detections")
+    return found
 
 
 def _lines(text: str, path, name: str) -> list:

@@ -16,6 +16,7 @@ start beside another one become daughters (divisions.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,7 @@ from gridcut.device.tables import DataFrame, data_frame, is_data_frame
 MAX_COORDINATE = 1e12  # of positions and search ranges, so that squared distances are accurate
 MAX_FRAME = 2**53  # up to here float64 represents every integer
 AXES = ("x", "y", "z")
-ADDED_COLUMNS = ("particle", "link_margin", "parent")  # columns that `Tracks.to_pandas` adds
+ADDED_COLUMNS = ("track", "particle", "link_margin", "parent")  # of tables of tracks
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -174,20 +175,10 @@ def track(
     InputError
         If an argument is out of range, or positions are not finite or not of shape (N, d).
     """
-    check_search_range(search_range, "search_range")
-    if linker not in LINKERS:
-        raise InputError(f"linker must be {', '.join(LINKERS)}, got {linker!r}")
-    check_number(memory, "memory", integer=True)
-    if memory < 0:
-        raise InputError(f"memory must be 0 or more frames, got {memory}")
-    if divisions is not None:
-        check_number(divisions, "divisions")
-        if not 0 <= divisions <= 1:
-            raise InputError(f"divisions must be a cost of 0 to 1 squared search ranges, got {divisions}")
-    if linker == "global" and predict is not False:
-        raise InputError(f"linker 'global' compares detections without prediction; pass predict=False, got {predict!r}")
+    check_settings(search_range, memory, predict, linker, divisions)
     if is_data_frame(detections):
-        detections = from_data_frame(detections)
+        names, what = list(detections.columns), "detections: the DataFrame"
+        detections = from_columns(names, detections.__getitem__, what, lambda row: f"row {row}")
     elif not isinstance(detections, Detections):
         detections = from_frames(detections)
     check_detections(detections)
@@ -278,34 +269,50 @@ def parents_of(tracks: Tracks) -> dict[str, np.ndarray]:
     return {} if tracks.parent is None else {"parent": tracks.parent[tracks.track]}
 
 
-def from_data_frame(frame: DataFrame) -> Detections:
-    """Convert a DataFrame with the columns frame, x, y (and z) to Detections, with its other columns as extra.
+def from_columns(names: list[str], column: Callable, what: str, row: Callable[[int], str]) -> Detections:
+    """Convert a table with the columns frame, x, y (and z) to Detections, with its other columns as extra.
 
-    The columns that `Tracks.to_pandas` adds are ignored, so that its tables can be linked again.  Raises InputError for
-    missing columns, and for values that are not numbers, not finite or, as frame numbers, not integers.
+    names    of all columns; those that tables of tracks add are ignored, so that such tables can be linked again
+    column   name -> values (N,), numbers or texts
+    what     start of the messages, "ARGUMENT: THE TABLE"
+    row      number of a row -> the row in words
+
+    Raises InputError for missing and repeated columns, and for values that are not finite numbers, not integers as
+    frame numbers, or too large.
     """
-    names = list(frame.columns)
     if missing := [name for name in ("frame", "x", "y") if name not in names]:
-        raise InputError(f"detections: the DataFrame has no column {' and no '.join(missing)}; it needs frame, x and y")
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise InputError(f"detections: the DataFrame has several columns {twice[0]!r}; rename or drop the others")
+        raise InputError(f"{what} has no column {' and no '.join(missing)}; it needs frame, x and y")
+    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+        raise InputError(f"{what} has several columns called {twice[0]!r}; rename or remove the others")
     axes = [name for name in AXES if name in names]
-    columns = {}
-    for name in ("frame", *axes):
-        try:
-            columns[name] = np.asarray(frame[name], np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"detections: the column {name!r} of the DataFrame must hold numbers ({error})") from None
-    number = columns["frame"]
-    is_wrong = ~((number == np.rint(number)) & (np.abs(number) <= MAX_FRAME))
-    if is_wrong.any():
-        row = int(np.flatnonzero(is_wrong)[0])
-        raise InputError(
-            f"detections: row {row} of the DataFrame has frame {number[row]}; frame numbers are integers up to "
-            f"{MAX_FRAME}"
-        )
-    extra = {name: np.asarray(frame[name]) for name in names if name not in ("frame", *axes, *ADDED_COLUMNS)}
-    return Detections(number.astype(np.int64), np.column_stack([columns[name] for name in axes]), extra)
+    numbers = {name: _numbers(column(name)) for name in ("frame", *axes)}
+
+    def reject(name, is_wrong, reason):
+        if is_wrong.any():
+            at = int(np.flatnonzero(is_wrong)[0])
+            raise InputError(f"{what}, {row(at)}: {name} is {list(column(name))[at]!r}, {reason}")
+
+    for name, values in numbers.items():
+        reject(name, ~np.isfinite(values), "expected a finite number")
+    frame = numbers["frame"]
+    reject("frame", frame != np.rint(frame), "expected an integer")
+    reject("frame", np.abs(frame) > MAX_FRAME, f"above the maximum of {MAX_FRAME}; renumber the frames")
+    for axis in axes:
+        too_far = f"above the maximum of {MAX_COORDINATE:g}; choose a larger unit of length"
+        reject(axis, np.abs(numbers[axis]) > MAX_COORDINATE, too_far)
+    extra = {name: np.asarray(column(name)) for name in names if name and name not in ("frame", *axes, *ADDED_COLUMNS)}
+    return Detections(frame.astype(np.int64), np.column_stack([numbers[axis] for axis in axes]), extra)
+
+
+def _numbers(values) -> np.ndarray:
+    """Values as float64, NaN where they are no numbers."""
+    with suppress(TypeError, ValueError):
+        return np.asarray(values, np.float64)
+    found = np.full(len(values), np.nan)
+    for at, value in enumerate(values):
+        with suppress(TypeError, ValueError):
+            found[at] = float(value)
+    return found
 
 
 def keep_long(tracks: Tracks, min_length: int) -> Tracks:
@@ -361,13 +368,28 @@ def _count(counts: dict, row, col, cost, links: int) -> None:
     counts["contested"] += int((np.bincount(nearest)[nearest] > 1).sum())
 
 
-def check_search_range(search_range, name: str) -> None:
-    """Raise InputError unless the search range is above 0 and small enough for exact costs."""
-    check_number(search_range, name)
+def check_settings(
+    search_range, memory, predict, linker, divisions, spelled: Callable[[str], str] = lambda name: name
+) -> None:
+    """Raise InputError for arguments of `track` that are out of range; `spelled` gives their names in the messages."""
+    check_number(search_range, spelled("search_range"))
     if not 0 < search_range < np.inf:
-        raise InputError(f"{name} must be above 0 pixels, got {search_range}")
+        raise InputError(f"{spelled('search_range')} must be above 0 pixels, got {search_range}")
     if search_range > MAX_COORDINATE:
-        raise InputError(f"{name} must be at most {MAX_COORDINATE:g} pixels, got {search_range}")
+        raise InputError(f"{spelled('search_range')} must be at most {MAX_COORDINATE:g} pixels, got {search_range}")
+    if linker not in LINKERS:
+        raise InputError(f"linker must be {', '.join(LINKERS)}, got {linker!r}")
+    check_number(memory, spelled("memory"), integer=True)
+    if memory < 0:
+        raise InputError(f"{spelled('memory')} must be 0 or more frames, got {memory}")
+    if divisions is not None:
+        check_number(divisions, spelled("divisions"))
+        if not 0 <= divisions <= 1:
+            raise InputError(f"{spelled('divisions')} must be a cost of 0 to 1 squared search ranges, got {divisions}")
+    if linker == "global" and predict is not False:
+        raise InputError(
+            f"the linker 'global' compares detections without prediction; omit {spelled('predict')}, got {predict!r}"
+        )
 
 
 def check_detections(detections: Detections) -> None:

@@ -50,12 +50,12 @@ def test_a_table_of_tracks_is_linked_again():
     [
         (lambda t: t.drop(columns="y"), "no column y; it needs frame, x and y"),
         (lambda t: t.drop(columns=["frame", "x"]), "no column frame and no x"),
-        (lambda t: t.assign(x="left"), "column 'x' of the DataFrame must hold numbers"),
-        (lambda t: t.assign(frame=0.5), r"row 0 of the DataFrame has frame 0\.5; frame numbers are integers"),
-        (lambda t: t.assign(frame=np.nan), "has frame nan"),
-        (lambda t: t.assign(frame=1e300), r"has frame 1e\+300"),
-        (lambda t: t.assign(y=np.inf), "finite positions"),
-        (lambda t: pandas.concat([t, t[["x"]]], axis=1), "several columns 'x'"),
+        (lambda t: t.assign(x="left"), "row 0: x is 'left', expected a finite number"),
+        (lambda t: t.assign(frame=0.5), r"row 0: frame is 0\.5, expected an integer"),
+        (lambda t: t.assign(frame=np.nan), "frame is nan, expected a finite number"),
+        (lambda t: t.assign(frame=1e300), r"frame is 1e\+300, above the maximum"),
+        (lambda t: t.assign(y=np.inf), "y is inf, expected a finite number"),
+        (lambda t: pandas.concat([t, t[["x"]]], axis=1), "several columns called 'x'"),
     ],
 )
 def test_refused_tables(change, message):

@@ -213,7 +213,7 @@ def test_global_links_have_the_minimum_total_cost():
         (
             [[[0, 0]]],
             {"search_range": 1, "linker": "global", "predict": True},
-            "without prediction; pass predict=False",
+            "without prediction; omit predict, got True",
         ),
         ([[[0, np.nan]]], {"search_range": 1}, r"finite positions; number 0 is \[0.0, nan\]"),
         ([[0, 0]], {"search_range": 1}, r"arrays \(n, d\)"),
