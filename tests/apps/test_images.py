@@ -1,6 +1,8 @@
 """Every kind of file gives the same image, and broken files give a one-line message."""
 
 import io
+import subprocess
+import sys
 
 import cv2
 import numpy as np
@@ -117,3 +119,16 @@ def test_several_pages_are_rejected(tmp_path, image):
     (tmp_path / "a.tif").write_bytes(buffer.getvalue())
     with pytest.raises(InputError, match="holds several pages"):
         read_image(tmp_path / "a.tif")
+
+
+def test_decoders_are_silent_in_a_process_of_its_own(tmp_path):
+    content = bytearray(cv2.imencode(".png", np.full((9, 9, 3), 7, np.uint16))[1].tobytes())
+    content[60] ^= 255
+    (tmp_path / "a.png").write_bytes(content)
+    code = (
+        "import sys; from apps.common import images; images.silence_decoders()\n"
+        "try: images.read_image('a.png')\n"
+        "except images.InputError as error: print('broken' in str(error), file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ended.stderr == "True\n"
