@@ -131,7 +131,8 @@ def segment(
     start : array_like, shape (H, W), optional
         A rough mask: bool, 0 and another value, or grey levels.  It is a hint, whereas strokes are constraints; a full
         rectangle is treated as a box.  Probabilities, logits and blurred grey levels, perhaps of a lower resolution,
-        are refined as by `apps.refine`, and only strokes that contradict them change the result nearby.
+        are refined as by `apps.refine`, and only strokes that contradict them change the result nearby; so are rough
+        masks in blocks, as an enlargement without interpolation leaves them.
     keep : {"touching", "all", "largest"}, optional
         Parts of the object to keep: those that touch an object stroke (default for strokes or a trimap alone), all, or
         only the largest.  Default with a box or a start mask: all but specks, and in a box but islands of less than 1 %

@@ -5,7 +5,6 @@ object and of the background, the medians of both, have CERTAIN nats.  Networks 
 of one that was trained longer are larger, but its outlines are not better.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +17,8 @@ LEAST = 1e-4  # probabilities are clipped to it, so that no logit is infinite
 MAX_LABELS = 65535
 CONSTANT_SHARE = 0.5  # of the pixels between the extremes that equal the next one, from which on they are labels
 RESAMPLED = 0.01  # by which probabilities may exceed 0 to 1 after a resampling
+MIN_BLOCKS = 4  # edges between blocks of equal lines that show that a mask was enlarged
+MIN_EDGES = 0.1  # share of the edges between the blocks that are used
 SUM_TOLERANCE = 0.01  # of probabilities of the background and the object
 
 
@@ -60,7 +61,7 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
         raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InputError(f"{name} holds NaN or infinity; every pixel must be finite")
-    planes = _unrepeated(_planes(values, kind, name))
+    planes = unrepeated(_planes(values, kind, name))
     if planes.shape[0] == 1 and (labels := _label_map(planes[0], kind, name)) is not None:
         return labels
     logits, note = _logits(planes, name)
@@ -89,14 +90,29 @@ def _planes(values: np.ndarray, kind: str, name: str) -> np.ndarray:
     return values
 
 
-def _unrepeated(planes: np.ndarray) -> np.ndarray:
-    """The masks before they were enlarged by a whole number, in squares of constant values."""
+def unrepeated(planes: np.ndarray) -> np.ndarray:
+    """Masks (K, h, w) before they were enlarged, without interpolation, to twice their size or more."""
     for axis in (1, 2):
-        changes = np.flatnonzero((np.diff(planes, axis=axis) != 0).any(axis=(0, 3 - axis))) + 1
-        side = math.gcd(*changes.tolist())
-        if side > 1 and planes.shape[axis] % side == 0:
-            planes = planes.take(np.arange(0, planes.shape[axis], side), axis)
+        lines = _middles_of_blocks((np.diff(planes, axis=axis) != 0).any(axis=(0, 3 - axis)))
+        planes = planes if lines is None else planes.take(lines, axis)
     return planes
+
+
+def _middles_of_blocks(differs: np.ndarray) -> np.ndarray | None:
+    """The middle line of each of the blocks of equal lines to which a few lines were enlarged; None if they were not.
+
+    `differs` tells whether each line but the first differs from the last one.  Some edges of blocks must be used: an
+    object with few corners is not one of low resolution.
+    """
+    size, used = len(differs) + 1, np.count_nonzero(differs)
+    number = np.append(0, np.cumsum(differs))
+    for count in range(used + 1, min(size // 2, int(used / MIN_EDGES)) + 1) if used >= MIN_BLOCKS else ():
+        for shift in (0, 1):  # the two ways of programs to find the nearest line
+            block = (2 * np.arange(size) + shift) * count // (2 * size)
+            first, end = np.searchsorted(block, (np.arange(count), np.arange(1, count + 1)))
+            if (number[first] == number[end - 1]).all():
+                return (first + end - 1) // 2
+    return None
 
 
 def _two_classes(values: np.ndarray) -> np.ndarray:

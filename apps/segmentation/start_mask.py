@@ -25,7 +25,7 @@ from apps.common.arguments import array_of
 from apps.common.images import InputError, as_integers, check_same_size
 from apps.segmentation.image_sizes import interpolated
 from apps.segmentation.marks import BACKGROUND, OBJECT, is_inside
-from apps.segmentation.soft_masks import soft_masks_of
+from apps.segmentation.soft_masks import soft_masks_of, unrepeated
 from apps.segmentation.soft_start import HELD, SoftMask, outline_distance, refined
 from apps.segmentation.strokes import grey_levels
 
@@ -61,7 +61,8 @@ def mask_of(values, name: str = "start") -> np.ndarray:
     """Convert a mask (H, W): booleans, 0 and another value, grey levels of 8 or 16 bits, probabilities or logits.
 
     A rough mask is returned as bool, a soft one as uint8, perhaps of a lower resolution: floats between 0 and 1, logits
-    (floats below 0 or above 1), and grey levels with edges wider than MIN_GRAIN.  Further axes may have length 1.
+    (floats below 0 or above 1), and grey levels with edges wider than MIN_GRAIN.  A rough mask in blocks is returned
+    at the lower resolution at which it was found.  Further axes may have length 1.
     Raises InputError, starting with `name`, for other arrays, more than two labels, and a mask without an object or
     without a background.
     """
@@ -81,7 +82,8 @@ def mask_of(values, name: str = "start") -> np.ndarray:
         raise InputError(f"{name} marks no object; its pixels must be bright, or not 0, on the object")
     if inside.all():
         raise InputError(f"{name} covers the whole image, so no background is left to learn from; pass another mask")
-    return mask
+    small = unrepeated(mask[None])[0] if mask.dtype == bool else mask
+    return small if _is_alike(small.shape, mask.shape) else mask
 
 
 def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.ndarray:
@@ -112,13 +114,17 @@ def fitted(mask: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     Networks write squares for images of any shape.  InputError, starting with `name`, for masks of other proportions
     and larger ones.
     """
-    (h, w), (height, width) = mask.shape, shape
-    is_alike = h == w or abs(h * width - w * height) <= max(height, width)
-    if mask.shape == tuple(shape) or h > height or w > width or not is_alike:
+    if mask.shape == tuple(shape) or not _is_alike(mask.shape, shape):
         check_same_size(mask, shape, name)
         return mask
     levels = mask * np.uint8(255) if mask.dtype == bool else mask
     return interpolated(levels[None], shape)[0]
+
+
+def _is_alike(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a size can be that of a mask of lower resolution."""
+    (h, w), (height, width) = small, shape
+    return h <= height and w <= width and (h == w or abs(h * width - w * height) <= max(height, width))
 
 
 def start_of(mask: np.ndarray, marks: np.ndarray, view) -> MaskPrior:

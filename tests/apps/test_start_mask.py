@@ -152,6 +152,15 @@ def test_arrays_are_masks(photo, values):
 # Soft masks
 
 
+@pytest.mark.parametrize("enlarged", [cv2.INTER_NEAREST, cv2.INTER_NEAREST_EXACT])
+def test_a_mask_in_blocks_is_one_of_low_resolution(photo, enlarged):
+    image, truth = photo
+    low = truth[2::5, 2::5][:19, :24]
+    rough = cv2.resize(low.view(np.uint8), truth.shape[::-1], interpolation=enlarged) > 0
+    np.testing.assert_array_equal(mask_of(rough), low)
+    assert iou(segment(image, start=rough, device="cpu").mask, truth) > iou(rough, truth) + 0.02
+
+
 def softened(truth, side):
     """Probabilities as a network might write them, of an object at a lower resolution; float32."""
     rng = np.random.default_rng(1)
