@@ -1,0 +1,1 @@
+"""A server that answers QuPath's SAM extension (qupath-extension-sam) with exact cuts of `apps.Session`."""
