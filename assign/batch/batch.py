@@ -34,7 +34,7 @@ from assign.batch.batch_paths import (
     reduce_columns,
     reduce_rows,
 )
-from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
+from gridcut.device import atomic_add, inner_kernel, kernel, parallel_kernel, thread_count
 from gridcut.device.arguments import unmarked
 from gridcut.device.intrinsics import address_of, call_address
 
@@ -55,6 +55,12 @@ def range_of(cost, n, m):
     return np.int64(low), np.int64(high)
 
 
+@inner_kernel
+def moved(number, low, bits, real):
+    """A cost in the form of the search: shifted and packed."""
+    return real(number) if bits is None else real((np.int64(number) - low) << bits)
+
+
 @kernel
 def fill(cost, n, m, flipped, low, bits, infinity, work):
     """Copy costs to `work`, transposed if flipped, shifted and packed; rows are padded with infinity."""
@@ -63,27 +69,15 @@ def fill(cost, n, m, flipped, low, bits, infinity, work):
         row = work[i]
         if flipped:
             for j in range(m):
-                row[j] = _moved(cost[j, i], low, bits, real)
+                row[j] = moved(cost[j, i], low, bits, real)
         else:
             for j in range(m):
-                row[j] = _moved(cost[i, j], low, bits, real)
-        if bits > 0:
+                row[j] = moved(cost[i, j], low, bits, real)
+        if bits is not None and bits > 0:
             for j in range(m):
                 row[j] = real(row[j] + real(j))
         for j in range(m, row.size):
             row[j] = infinity
-
-
-def _moved(number, low, bits, real):
-    """A cost in the form of the search: shifted and packed."""
-    return real((number - low) << bits) if bits else real(number - low)
-
-
-@overload(_moved)
-def _moved_overload(number, low, bits, real):
-    if isinstance(number, types.Float):
-        return lambda number, low, bits, real: real(number)
-    return lambda number, low, bits, real: real((np.int64(number) - low) << bits)
 
 
 # args: a problem, its limits and its results: every caller has them apart
@@ -99,10 +93,10 @@ def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity
     dummy = numbers[size + 4 * width : size + 4 * width + min(n, limit.size)]
     pred, final_pred, order = ids[:width], ids[width : 2 * width], ids[2 * width : 3 * width]
     rank, row_of, col_of = ids[3 * width : 4 * width], ids[4 * width : 5 * width], ids[5 * width : 5 * width + n]
-    mark = real(1 << (bits - 1)) if bits > 0 else real(0)
+    mark = real(1 << (bits - 1)) if bits is not None and bits > 0 else real(0)
     fill(cost, n, m, flipped, low, bits, infinity, work)
     for i in range(dummy.size):
-        dummy[i] = _moved(min(max(limit[i], low - 1), high), low, bits, real)
+        dummy[i] = moved(min(max(limit[i], low - 1), high), low, bits, real)
     for j in range(width):
         price[j] = 0
         rank[j] = j
@@ -137,38 +131,26 @@ def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity
     return True
 
 
-def _solve_one(memory, ids, cost, r, c, limit, col_of_row, u, v):
+def forms_of(cost):
+    """(0, None) for floats, (None, 0) for integers: code below `is not None` is compiled for one of them only."""
+    return (0, None) if cost.dtype.kind == "f" else (None, 0)
+
+
+@overload(forms_of)
+def _forms_of(cost):
+    return (lambda cost: (0, None)) if isinstance(cost.dtype, types.Float) else (lambda cost: (None, 0))
+
+
+@kernel
+def solve_one(memory, ids, cost, r, c, limit, floats, integers, col_of_row, u, v):
     """Solve one problem of r rows and c columns in a suitable number type; returns whether it is feasible."""
     flipped = r > c and limit.size == 0
     n, m = (c, r) if flipped else (r, c)
-    if not np.issubdtype(cost.dtype, np.integer):
-        numbers, low, high, bits, infinity = memory.view(np.float64), -np.inf, np.inf, 0, np.inf
-    else:
-        numbers, low, high, bits, infinity = memory, 0, INFINITY64, 0, INFINITY64
-        smallest, largest = range_of(cost, r, c)
-        low, high = smallest, largest + 1
-        if r > c and limit.size:
-            high = max(high, limit[:r].max(initial=smallest))
-    return solve_in(
-        numbers, ids, cost, n, m, flipped, limit, low, high, bits, numbers.dtype.type(infinity), col_of_row, u, v
-    )
-
-
-@overload(_solve_one)
-def _solve_one_overload(memory, ids, cost, r, c, limit, col_of_row, u, v):
-    if isinstance(cost.dtype, types.Float):
-
-        def solve_floats(memory, ids, cost, r, c, limit, col_of_row, u, v):
-            flipped = r > c and limit.size == 0
-            n, m = (c, r) if flipped else (r, c)
-            numbers = memory.view(np.float64)
-            return solve_in(numbers, ids, cost, n, m, flipped, limit, -np.inf, np.inf, 0, np.inf, col_of_row, u, v)
-
-        return solve_floats
-
-    def solve_integers(memory, ids, cost, r, c, limit, col_of_row, u, v):
-        flipped = r > c and limit.size == 0
-        n, m = (c, r) if flipped else (r, c)
+    solved = False
+    if floats is not None:
+        numbers = memory.view(np.float64)
+        solved = solve_in(numbers, ids, cost, n, m, flipped, limit, -np.inf, np.inf, integers, np.inf, col_of_row, u, v)
+    if integers is not None:
         low, high = range_of(cost, r, c)
         high += 1  # all limits above all costs are equivalent, unless some rows must stay unmatched
         if r > c and limit.size > 0:
@@ -180,17 +162,13 @@ def _solve_one_overload(memory, ids, cost, r, c, limit, col_of_row, u, v):
         bits += 1
         spread = high - low
         if spread < INFINITY32 >> (bits + 3):
-            return solve_in(
-                memory.view(np.int32), ids, cost, n, m, flipped, limit, low, high, bits, np.int32(INFINITY32),
-                col_of_row, u, v,
-            )  # fmt: skip
+            small, infinity = memory.view(np.int32), np.int32(INFINITY32)
+            return solve_in(small, ids, cost, n, m, flipped, limit, low, high, bits, infinity, col_of_row, u, v)
         if spread >= INFINITY64 >> (bits + 3):
             bits = 0
-        return solve_in(
-            memory, ids, cost, n, m, flipped, limit, low, high, bits, np.int64(INFINITY64), col_of_row, u, v
-        )
-
-    return solve_integers
+        largest = np.int64(INFINITY64)
+        solved = solve_in(memory, ids, cost, n, m, flipped, limit, low, high, bits, largest, col_of_row, u, v)
+    return solved
 
 
 @kernel
@@ -210,8 +188,10 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
             if c == 0 and limit.shape[1] > 0:
                 for i in range(r):
                     u[b, i] = limit[b, i]
-            elif r > 0 and c > 0 and not _solve_one(memory, ids, cost[b], r, c, limit[b], col_of_row[b], u[b], v[b]):
-                status[b] = INFEASIBLE
+            elif r > 0 and c > 0:
+                floats, integers = forms_of(cost)
+                if not solve_one(memory, ids, cost[b], r, c, limit[b], floats, integers, col_of_row[b], u[b], v[b]):
+                    status[b] = INFEASIBLE
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes

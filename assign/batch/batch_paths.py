@@ -70,7 +70,7 @@ overload(minimum, inline="always")(lambda a, b: lambda a, b: _minimum(a, b))
 
 def without_column(number, bits):
     """A packed number with the column bits cleared."""
-    return number if bits == 0 else number >> bits << bits
+    return number >> bits << bits if bits else number
 
 
 @overload(without_column)
