@@ -50,6 +50,11 @@ def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = Non
     return results
 
 
+def in_halves(work: Callable[[int, int], object], height: int) -> None:
+    """Call work(first, last) for the upper and the lower half of the rows concurrently: for rows that take long."""
+    in_parallel([partial(work, 0, height // 2), partial(work, height // 2, height)])
+
+
 def mapped(function: Callable, items: Iterable, threads: int, ahead: int, **pool) -> Iterator:
     """Yield function(item) for the items, in order, while up to `ahead` later ones are computed on other threads.
 

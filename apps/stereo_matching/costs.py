@@ -16,18 +16,15 @@ x - d is outside the right image, the last valid cost of the row is repeated.
 [2] Birchfield, Tomasi. "A pixel dissimilarity measure that is insensitive to image sampling." PAMI 20(4), 1998.
 """
 
+import cv2
 import numpy as np
 
+from apps.common.row_blocks import in_halves
 from apps.stereo_matching import COSTS
-from apps.stereo_matching.halves import in_halves
 from gridcut.device import kernel
 
 UNIT = 16  # integer costs per grey level
-MAX_COLOUR_DIFFERENCE, MAX_GRADIENT_DIFFERENCE = (
-    12.0,
-    12.0,
-)  # grey levels: truncation of each colour, and of each derivative
-LIMIT = np.array([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2, np.float32)
+LIMIT = np.full(5, 12, np.float32)  # grey levels: truncation of each of the three colours and two derivatives
 REACH = 2  # pixels around a pixel on which its channels and their ranges depend
 
 
@@ -35,10 +32,8 @@ def disparity_costs(left, right, labels: int, kind: str = COSTS[0]) -> np.ndarra
     """Return costs int32 (labels, H, W) of the disparities 0 to labels - 1; images are float32 RGB in [0, 1]."""
     channels = (*_compared(left, kind), *_compared(right, kind))
     out = np.empty((labels, *left.shape[:2]), np.int32)
-    in_halves(
-        out.shape[1],
-        lambda first, last: cost_kernel(*channels, LIMIT, UNIT, 0, 0, 0, out.shape[2], True, first, last, out),
-    )
+    where = LIMIT, UNIT, 0, 0, 0, out.shape[2], True
+    in_halves(lambda first, last: cost_kernel(*channels, *where, first, last, out), out.shape[1])
     return out
 
 
@@ -87,8 +82,6 @@ def mirrored_costs(costs: np.ndarray) -> np.ndarray:
 
 
 def _channels(rgb):
-    import cv2
-
     levels = np.float32(255.0) * rgb
     grey = levels.mean(axis=2)
     across, down = (cv2.Sobel(grey, cv2.CV_32F, *axis, ksize=3, scale=0.25) for axis in ((1, 0), (0, 1)))

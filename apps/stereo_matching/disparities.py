@@ -23,8 +23,8 @@ distinguish positions between pixels.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
+from apps.common.row_blocks import in_parallel
 from apps.common.suggestions import suggests
 from apps.stereo_matching import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
 from apps.stereo_matching.coarse_to_fine import contrast_weights, enlarged, halved, refine
@@ -49,10 +50,8 @@ MIN_SIDE = 8  # pixels
 MAX_COSTS = 40_000_000  # pixels times labels; larger pairs are halved first, and refined in tiles
 COST_ROWS = 16  # rows whose costs are computed together for the sub-pixel values
 SUPPORT_SIDE = 9  # pixels
-BILATERAL_DIAMETER, BILATERAL_SIGMA = (
-    9,
-    1.0,
-)  # pixels, and pixels of disparity: filter of the sub-pixel values
+BILATERAL_DIAMETER = 9  # pixels, of the filter of the sub-pixel values
+BILATERAL_SIGMA = 1.0  # pixels of disparity
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -207,7 +206,7 @@ def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) 
             own, other, is_left = views[i]
             refine(found[i], own, other, is_left, how.cost, how.smoothness, differences, takes_bands)
 
-        _concurrently(improve, range(len(views)))
+        in_parallel([partial(improve, i) for i in range(len(views))], 2)
         return found, solved
 
     costs = disparity_costs(left, right, max_disparity + 1, how.cost)
@@ -221,14 +220,8 @@ def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) 
             near = band(first, unary)
         return labelling(unary, weights, differences, start=first, allowed=near, device=how.device)
 
-    solved = tuple(_concurrently(label, range(len(views))))
+    solved = tuple(in_parallel([partial(label, i) for i in range(len(views))], 2))
     return [one.labels for one in solved], solved
-
-
-def _concurrently(run, items) -> list:
-    """Call run(item) for all items at once; the kernels release the GIL."""
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(run, items))
 
 
 def default_max_disparity(left, right) -> int:

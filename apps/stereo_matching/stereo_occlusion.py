@@ -12,7 +12,7 @@ streaks, at the filled pixels only.
 
 import numpy as np
 
-from apps.stereo_matching.halves import in_halves
+from apps.common.row_blocks import in_halves
 from gridcut.device import inner_kernel, kernel
 
 TOLERANCE = 1.0  # pixels
@@ -42,7 +42,7 @@ def filled(disparity: np.ndarray, valid: np.ndarray, rgb: np.ndarray) -> np.ndar
     background = np.where(valid, values, background[nearest])
     out = background.copy()
     settings = MEDIAN_RADIUS, SPATIAL_SIGMA, COLOUR_SIGMA
-    in_halves(len(out), lambda first, last: median_kernel(background, ~valid, rgb, *settings, first, last, out))
+    in_halves(lambda first, last: median_kernel(background, ~valid, rgb, *settings, first, last, out), len(out))
     return out
 
 
