@@ -19,7 +19,7 @@ import gridcut
 import matching
 from gridcut.device import figures
 from gridcut.device.result import GridResult, Result, brief
-from tests.gridcut.corruption import ON_CPU_ONLY, RESULTS
+from tests.gridcut.corruption import RESULTS
 
 MAX_LENGTH = 700  # characters of a repr
 NEEDS_SEVERAL_GPUS = {"SlabCut"}
@@ -63,7 +63,7 @@ def made() -> dict[str, Result]:
     arrays = np.zeros((50, 3)), np.zeros((50, 4, 2)), np.zeros((50, 4), bool)
     session = Session(photo, device="cpu")
     session.start_from(photo[..., 0] > 0.5)
-    results = [(RESULTS | ON_CPU_ONLY)[name](1, "cpu")[0] for name in CUTS]
+    results = [RESULTS[name](1, "cpu")[0] for name in CUTS]
     results += [
         assign.solve(rng.random((50, 60))),
         assign.min_cost_flow(range(50), range(1, 51), 3, 1, [2] + [0] * 49 + [-2]),

@@ -22,22 +22,13 @@ TESTS = """
 import pytest
 from tests.tiers import in_quick_tier
 
-ROWS = [("x", 0), ("y", 0), ("x", 1)]
-
 @pytest.fixture(params=["p", "q"])
 def place(request):
     return request.param
 
-@pytest.mark.parametrize(("letter", "bit"), ROWS)
+@pytest.mark.parametrize(("letter", "bit"), [("x", 0), ("y", 0), ("x", 1)])
 @pytest.mark.parametrize("number", [7, 8, 9, 10])
 def test_product(letter, bit, number, place): pass
-
-@pytest.mark.parametrize("letter,bit", ROWS)
-class TestRows:
-    def test_table(self, letter, bit): pass
-
-    @pytest.mark.parametrize("sign", "+-")
-    def test_within(self, sign, bit, letter): pass
 
 @pytest.mark.parametrize("kind", in_quick_tier("abc", "b".__eq__))
 def test_kinds(kind): pass
@@ -49,45 +40,26 @@ def test_types(dtype): pass
 @pytest.mark.parametrize(("size", "shape"), [(1, "a"), (2, "b"), (3, "c")])
 def test_data(seed, size, shape): pass
 
-@pytest.mark.parametrize("method", ["one", "two"])
-@pytest.mark.parametrize(("seed", "fault"), [(1, "a"), (2, "b"), (3, "c")])
-def test_methods(seed, fault, method): pass
-
-def test_single(): pass
-
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [1, 2])
-def test_slow(number): pass
+def test_slow(): pass
 
 @pytest.mark.gpu
 def test_gpu(): pass
 
-@pytest.mark.gpu
-@pytest.mark.thorough
-def test_long_gpu(): pass
-
 @pytest.mark.thorough
 def test_long(): pass
 """
-ROWS = "x-0", "y-0", "x-1"
 EVERYTHING = {
-    *(f"test_product[{place}-{number}-{row}]" for place, number, row in product("pq", (7, 8, 9, 10), ROWS)),
-    *(f"test_table[{row}]" for row in ROWS),
-    *(f"test_within[{sign}-{row}]" for sign, row in product("+-", ROWS)),
-    *("test_kinds[a]", "test_kinds[b]", "test_kinds[c]", "test_single", "test_slow[1]", "test_slow[2]"),
+    *(f"test_product[{place}-{n}-{row}]" for place, n, row in product("pq", (7, 8, 9, 10), ("x-0", "y-0", "x-1"))),
+    *("test_kinds[a]", "test_kinds[b]", "test_kinds[c]", "test_slow"),
     *(f"test_types[{name}]" for name in ("bool", "int32", "int64", "float16", "float32")),
     *(f"test_data[{row}-{seed}]" for row in ("1-a", "2-b", "3-c") for seed in range(3)),
-    *(f"test_methods[{row}-{method}]" for row in ("1-a", "2-b", "3-c") for method in ("one", "two")),
 }
 GPU = {"CUTMATCH_TEST_GPU": "1"}
-SLOW = {"test_kinds[a]", "test_kinds[c]", "test_slow[1]", "test_slow[2]"}
-LONG = {"test_long_gpu", "test_long"}
+SLOW = {"test_kinds[a]", "test_kinds[c]", "test_slow"}
 QUICK = {
     *("test_product[p-7-x-0]", "test_product[q-8-y-0]", "test_product[p-9-x-1]", "test_product[p-10-x-0]"),
-    *("test_table[x-0]", "test_table[y-0]", "test_table[x-1]"),
-    *("test_within[+-x-0]", "test_within[--y-0]", "test_within[+-x-1]"),
-    *("test_kinds[b]", "test_types[int64]", "test_types[float32]", "test_single"),
-    *("test_data[2-b-1]", "test_methods[2-b-one]", "test_methods[1-a-two]", "test_methods[3-c-one]"),
+    *("test_kinds[b]", "test_types[int64]", "test_types[float32]", "test_data[2-b-1]"),
 }
 
 
@@ -124,12 +96,11 @@ def pytest_in(folder, *options, **environment):
         ((), {}, QUICK),
         (("--all",), {}, EVERYTHING),
         (("tests/test_some.py",), {}, EVERYTHING),
-        (("-m", "thorough"), GPU, LONG),
-        pytest.param(("-k", "product"), {}, {name for name in EVERYTHING if "product" in name}, marks=pytest.mark.slow),
+        (("-m", "thorough"), {}, {"test_long"}),
         pytest.param(("-m", "not slow"), {}, EVERYTHING - SLOW, marks=pytest.mark.slow),
-        pytest.param(("-m", "gpu"), GPU, {"test_gpu"}, marks=pytest.mark.slow),
-        pytest.param((), GPU, EVERYTHING | {"test_gpu"}, marks=pytest.mark.slow),
-        pytest.param((), GPU | {"CUTMATCH_THOROUGH": "1"}, EVERYTHING | {"test_gpu"} | LONG, marks=pytest.mark.slow),
+        pytest.param(
+            (), GPU | {"CUTMATCH_THOROUGH": "1"}, EVERYTHING | {"test_gpu", "test_long"}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_is_run(suite, options, environment, expected):

@@ -24,7 +24,7 @@ FULL_TIER = frozenset(
     for name in """thread_faults fork many_threads damaged_requests app_ending several_tabs app_process
     ending hostile hostile_tables workers result_records damaged_files corruption foreign_packages
     benchmarks app_benchmarks kernel_store carried_kernels states
-    untouched session_faults result_classes battery""".split()
+    untouched result_classes battery""".split()
 )
 # Kernels are compiled once more for each type of arrays; the first of these that a test has are those of most tests.
 USUAL_TYPES = [np.dtype(name) for name in ("int64", "float64", "int32", "float32")]

@@ -265,43 +265,6 @@ def test_linear_sum_assignment_over_the_table(usual):
     assert refused > 0
 
 
-MALFORMED = [
-    (([[1, 2], [3]],), {}, (TypeError, ValueError)),
-    ((None,), {}, (TypeError, ValueError)),
-    (([[1, None]],), {}, TypeError),
-    ((np.zeros((2, 2, 2)),), {}, ValueError),
-    ((np.array([["1"]]),), {}, TypeError),
-    ((np.zeros((2, 2), complex),), {}, TypeError),
-    ((np.array([[np.nan]]),), {}, ValueError),
-    ((np.array([[-np.inf]]),), {}, ValueError),
-    ((np.array([[np.inf]]),), {"maximize": True}, ValueError),
-    ((np.full((2, 2), 2**62),), {}, ValueError),
-    ((np.zeros((2, 2)),), {"mask": np.ones((2, 3), bool)}, ValueError),
-    ((np.zeros((2, 2)),), {"mask": np.ones((2, 2), int)}, TypeError),
-    ((np.zeros((2, 2)),), {"max_cost": np.nan}, ValueError),
-    ((np.zeros((2, 2)),), {"max_cost": [1, 2, 3]}, ValueError),
-    ((np.zeros((2, 2)),), {"max_cost": "1"}, TypeError),
-    ((np.zeros((2, 2)),), {"maximize": "no"}, TypeError),
-    ((np.zeros((2, 2)),), {"method": "none"}, ValueError),
-    ((np.zeros((2, 2)),), {"start": (np.zeros(2), np.zeros(3))}, ValueError),
-    ((np.zeros((2, 2)),), {"start": (np.zeros(2), np.full(2, np.inf))}, ValueError),
-    ((([0, 1, 2], [0, 2], [1, 2], (2, 2)),), {}, ValueError),
-    ((([0, 1, 2], [0, -1], [1, 2], (2, 2)),), {}, ValueError),
-    ((([0, 2, 1], [0, 1], [1, 2], (2, 2)),), {}, ValueError),
-    ((([0, 1, 2], [0.5, 1], [1, 2], (2, 2)),), {}, TypeError),
-]
-
-
-@pytest.mark.parametrize("number", range(len(MALFORMED)))
-def test_malformed_arguments_are_refused(number):
-    arguments, options, error = MALFORMED[number]
-    before = copy.deepcopy((arguments, options))
-    with pytest.raises(error, match=r"\w+ .*\w+") as caught:
-        assign.solve(*arguments, **options)
-    assert not isinstance(caught.value, assign.InfeasibleError)
-    assert same(before, (arguments, options)) or "nan" in repr(options)
-
-
 @pytest.mark.thorough
 def test_random_instances():
     """All functions, "auto" and a random method, and starts from random prices."""

@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import assign
 from assign.core.infeasible import InfeasibleError
@@ -89,38 +88,6 @@ def test_unit_is_a_power_of_two_that_costs_are_rounded_to():
     back = task.network.c[:4] * unit
     assert (np.abs(back - cost.ravel()) <= unit / 2).all()
     assert abs(back - cost.ravel()).max() < 1e-15
-
-
-@pytest.mark.parametrize(("price_updates", "arc_fixing"), [(False, False), (True, True)])
-def test_sparse(name, price_updates, arc_fixing):
-    rng = np.random.default_rng(6)
-    for n, m in [(1, 1), (10, 10), (30, 33), (40, 40), (60, 300)]:
-        for most in (3, 10**6):
-            allowed = rng.random((n, m)) < 5 / n
-            allowed[np.arange(n), rng.permutation(m)[:n]] = True
-            graph = oracles.sparse_of(rng.integers(1, most, (n, m), endpoint=True), allowed)
-            row, col = min_weight_full_bipartite_matching(graph)
-            found = oracles.solve(graph, method=name, device="cpu", **keywords(price_updates, arc_fixing))
-            assert found.cost == graph[row, col].sum()
-
-
-@pytest.mark.parametrize(("price_updates", "arc_fixing", "sparse"), [(False, True, True), (True, False, False)])
-def test_partial(name, price_updates, arc_fixing, sparse):
-    rng = np.random.default_rng(7)
-    alone = 0
-    for trial in range(30):
-        n = int(rng.integers(1, 14))
-        m = n + int(rng.integers(0, 6))
-        cost = oracles.random_cost(rng, (n, m), KINDS[trial % 7])
-        low, high = int(cost.min()), int(cost.max())
-        limit = rng.integers(low - 2, high + 3, n) if trial % 2 else int(rng.integers(low, high + 1))
-        allowed = rng.random((n, m)) < 0.6 if sparse else np.ones((n, m), bool)
-        given = oracles.sparse_of(cost, allowed) if sparse else cost
-        found = oracles.solve(given, method=name, device="cpu", max_cost=limit, **keywords(price_updates, arc_fixing))
-        best = oracles.best_partial(np.where(allowed, cost, np.inf), limit)
-        assert oracles.total_of(found, limit) == best
-        alone += n - len(found.row)
-    assert alone > 10
 
 
 def test_rows_with_and_without_limit(module):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import assign
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import HandedOver
 from assign.dense import cheap_columns as lists
@@ -88,30 +87,6 @@ def test_every_family_with_all_options(family, dtype):
         solved(FAMILIES[family](n, np.random.default_rng(n)).astype(dtype))
     for options in OPTIONS:
         solved(FAMILIES[family](200, np.random.default_rng(1)).astype(dtype), **options)
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
-def test_hundreds_of_small_matrices(dtype):
-    """With forbidden pairs, limits and lists of any length, by the auction or not; some without an assignment."""
-    rng = np.random.default_rng(4)
-    refused = 0
-    for trial in range(400):
-        n = int(rng.integers(1, 12))
-        m = n + int(rng.integers(0, 4)) * int(rng.integers(0, 2))
-        high = int(rng.choice([2, 10, 1000]))
-        cost = rng.integers(-high, high + 1, (n, m)).astype(dtype)
-        if dtype is np.float64:
-            cost[rng.random((n, m)) < rng.random()] = np.inf
-        limit = rng.integers(-high, high + 1, n).astype(cost.dtype) if trial % 2 else None
-        how = {"auction": (None, True)[int(rng.integers(2))], "list_length": int(rng.choice([1, 2, 16]))}
-        if limit is None and best_cost(cost) is None:
-            refused += 1
-            with pytest.raises(InfeasibleError) as raised:
-                assign.solve(cost, method="shortest_paths", device="cpu", **how)
-            raised.value.check(cost)
-        else:
-            solved(cost, limit, **how)
-    assert (refused > 30) == (dtype is np.float64)
 
 
 def test_large_infeasible_matrix_reports_its_deficient_rows():

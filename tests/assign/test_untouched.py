@@ -6,6 +6,7 @@ import scipy.sparse
 
 import assign
 from tests.assign.oracles import SCALING
+from tests.untouched import untouched
 
 METHODS = ["auto", *SCALING]
 
@@ -22,17 +23,6 @@ def lists(rng, kind, n=8, m=9):
     return indptr.astype(np.int32), indices, rng.integers(1, 30, len(indices))
 
 
-def call_all(call, arrays, locked):
-    """Call with arrays that are locked or not, and compare them with copies."""
-    before = [array.copy() for array in arrays]
-    for array in arrays:
-        array.flags.writeable = not locked
-    call()
-    for array, copy in zip(arrays, before, strict=True):
-        assert array.dtype == copy.dtype
-        assert array.tobytes() == copy.tobytes()
-
-
 @pytest.mark.parametrize("locked", [False, True])
 @pytest.mark.parametrize("kind", ["sorted", "unsorted", "repeated"])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64, np.uint8])
@@ -42,57 +32,44 @@ def test_sparse_costs(kind, dtype, locked):
     data, other = data.astype(dtype), data[::-1].astype(dtype)
     matrix = scipy.sparse.csr_array((data, indices, indptr), shape=(8, 9))
     sibling = scipy.sparse.csr_array((other, matrix.indices, matrix.indptr), shape=(8, 9))  # shares the index arrays
-    limits = np.full(8, 20)
-    arrays = [data, other, indptr, indices, matrix.indices, matrix.indptr, limits]
-
-    def call():
-        for turned in (matrix, matrix.T, matrix.tocoo(), sibling, scipy.sparse.csr_matrix(matrix)):
-            for method in METHODS:
-                assign.solve(turned, method=method, device="cpu").check()
-            assign.solve(turned, maximize=True, start=assign.solve(turned)).check()
-            assign.min_weight_full_bipartite_matching(turned)
-            assign.min_weight_full_bipartite_matching(turned, maximize=True)
-        assign.solve(matrix, max_cost=limits).check()
-        if kind == "sorted":
-            for method in METHODS:
-                assign.solve((indptr, indices, data, (8, 9)), method=method).check()
-
-    call_all(call, arrays, locked)
+    for turned in (matrix, matrix.T, matrix.tocoo(), sibling, scipy.sparse.csr_matrix(matrix)):
+        for method in METHODS:
+            found = untouched(assign.solve, turned, method=method, device="cpu", locked=locked)
+        untouched(assign.solve, turned, maximize=True, start=found, locked=locked)
+        for maximize in (False, True):
+            untouched(assign.min_weight_full_bipartite_matching, turned, maximize=maximize, locked=locked)
+    untouched(assign.solve, matrix, max_cost=np.full(8, 20), locked=locked)
+    for method in METHODS if kind == "sorted" else ():
+        untouched(assign.solve, (indptr, indices, data, (8, 9)), method=method, locked=locked)
 
 
 @pytest.mark.parametrize("locked", [False, True])
-def test_dense_costs_points_and_batches(locked):
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64, np.float32, np.float64, np.uint8, bool])
+def test_dense_costs_and_batches(dtype, locked):
     rng = np.random.default_rng(4)
-    for dtype in (np.int16, np.int32, np.int64, np.float32, np.float64, np.uint8, bool):
-        cost = rng.integers(0, 30, (7, 9)).astype(dtype)
-        few, many = rng.random((7, 9)) < 0.05, rng.random((7, 9)) < 0.7
-        np.fill_diagonal(few, True)
-        np.fill_diagonal(many, True)
-        limits = rng.integers(0, 30, 7).astype(np.float64)
-        u, v = rng.normal(size=7) * 1e3, rng.normal(size=9) * 1e3
-        x, y, items = rng.random((7, 2)), rng.random((9, 2)), rng.integers(0, 9, (3, 7, 9)).astype(dtype)
-        rows, cols = np.array([7, 5, 0], np.int32), np.array([9, 4, 3], np.int32)
-
-        def call(arguments=(cost, few, many, limits, u, v, x, y, items, rows, cols)):
-            cost, few, many, limits, u, v, x, y, items, rows, cols = arguments
-            for method in METHODS:
-                for options in ({}, {"mask": few}, {"mask": many}, {"max_cost": limits}, {"start": (u, v)}):
-                    assign.solve(cost, method=method, **options).check()
-            for metric in ("euclidean", "sqeuclidean", "cityblock"):
-                assign.solve_points(x, y, metric, start=(u, v)).check()
-                assign.solve_points(y, x, metric, start=(v, u)).check()
-                assign.solve_points(x, y, metric, max_cost=limits).check()
-            assign.solve_batch(items, rows=rows, cols=cols).check()
-            assign.solve_batch(items, maximize=True).check()
-            assign.solve_batch(list(items)).check()
-            assign.solve_batch(items, max_cost=5).check()
-            assign.linear_sum_assignment(cost)
-            assign.linear_sum_assignment(cost, maximize=True)
-
-        call_all(call, [cost, few, many, limits, u, v, x, y, items, rows, cols], locked)
+    cost, items = (rng.integers(0, 30, shape).astype(dtype) for shape in ((7, 9), (3, 7, 9)))
+    few, many = rng.random((7, 9)) < 0.05, rng.random((7, 9)) < 0.7
+    np.fill_diagonal(few, True)
+    np.fill_diagonal(many, True)
+    start = rng.normal(size=7) * 1e3, rng.normal(size=9) * 1e3
+    limits = rng.integers(0, 30, 7).astype(np.float64)
+    for method in METHODS:
+        for options in ({}, {"mask": few}, {"mask": many}, {"max_cost": limits}, {"start": start}):
+            untouched(assign.solve, cost, method=method, locked=locked, **options)
+    rows, cols = np.array([7, 5, 0], np.int32), np.array([9, 4, 3], np.int32)
+    for options in ({"rows": rows, "cols": cols}, {"maximize": True}, {"max_cost": 5}):
+        untouched(assign.solve_batch, items, locked=locked, **options)
+    untouched(assign.solve_batch, list(items), locked=locked)
+    for maximize in (False, True):
+        untouched(assign.linear_sum_assignment, cost, maximize=maximize, locked=locked)
 
 
 @pytest.mark.parametrize("locked", [False, True])
-def test_k_best(locked):
-    cost = np.random.default_rng(6).random((7, 4))
-    call_all(lambda: assign.k_best(cost, 2).check(), [cost], locked)
+def test_points_and_rankings(locked):
+    rng = np.random.default_rng(5)
+    x, y, u, v = rng.random((7, 2)), rng.random((9, 2)), rng.normal(size=7) * 1e3, rng.normal(size=9) * 1e3
+    for metric in ("euclidean", "sqeuclidean", "cityblock"):
+        untouched(assign.solve_points, x, y, metric, start=(u, v), locked=locked)
+        untouched(assign.solve_points, y, x, metric, start=(v, u), locked=locked)
+        untouched(assign.solve_points, x, y, metric, max_cost=rng.random(7), locked=locked)
+    untouched(assign.k_best, rng.random((7, 4)), 2, locked=locked)

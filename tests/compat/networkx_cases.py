@@ -172,29 +172,6 @@ def bipartite(n, m, edges, seed):
     return graph, left
 
 
-def test_matchings_of_random_graphs():
-    graph, left = bipartite(20, 26, 60, 1)
-    for top in (None, left, set(left)):
-        found = nx.bipartite.maximum_matching(graph, top, backend="cutmatch")
-        assert len(found) == len(nx.bipartite.maximum_matching(graph, left))
-        assert all(found[partner] == node and graph.has_edge(node, partner) for node, partner in found.items())
-    edges = nx.maximal_matching(graph, backend="cutmatch")
-    assert nx.is_maximal_matching(graph, edges)
-
-
-@pytest.mark.parametrize("kind", [int, float])
-def test_full_matchings_of_random_graphs(kind):
-    graph, left = bipartite(8, 10, 80, 1)
-    for _, _, data in graph.edges(data=True):
-        data["weight"] = kind(data["weight"])
-    found = nx.bipartite.minimum_weight_full_matching(graph, left, backend="cutmatch")
-    expected = by_networkx(nx.bipartite.minimum_weight_full_matching, graph, left)
-    assert sum(graph.edges[edge]["weight"] for edge in found.items()) == sum(
-        graph.edges[edge]["weight"] for edge in expected.items()
-    )
-    assert len(found) == len(expected)
-
-
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("capacities", ["int", "some infinite", "float and infinite"])
 def test_flows_of_random_graphs(directed, capacities):

@@ -9,24 +9,11 @@ from numba.core import event
 from gridcut.core.grid import Grid, make_layout
 from tests.gridcut.oracles import ON_CPU, ON_CUDA
 
-MANY_NEIGHBOURS = ("18", "26", "asymmetric")  # neighbourhoods by the names of test_max_flow.py
-
 
 def pytest_generate_tests(metafunc):
     if "method" in metafunc.fixturenames:
         on_cuda = [pytest.param(name, marks=pytest.mark.gpu) for name in ON_CUDA]
         metafunc.parametrize("method", [*ON_CPU, *on_cuda])
-
-
-def pytest_collection_modifyitems(items):
-    """Run CUDA solvers except the default on some neighbourhoods only, since each takes seconds to compile."""
-
-    def left_out(item):
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        method = params.get("method")
-        return method in ON_CUDA and method != "auto cuda" and params.get("offsets") in MANY_NEIGHBOURS
-
-    items[:] = [item for item in items if not left_out(item)]
 
 
 class WhileNotCompiling(event.Listener):

@@ -263,7 +263,11 @@ SHAPES = {
     2: [(1, 1), (1, 7), (6, 1), (3, 3), (5, 6), (11, 12)],
     3: [(1, 1, 1), (1, 3, 2), (2, 2, 2), (3, 4, 5)],
 }
-NEIGHBOURHOODS = {1: [LINE, [(3,)]], 2: [FOUR, EIGHT, [(0, 2), (2, -1)], [(1, 0), (9, 9)]], 3: [SIX, [(1, 0, -1)]]}
+NEIGHBOURHOODS = {
+    1: [LINE, [(3,)]],
+    2: [FOUR, EIGHT, [(0, 2), (2, -1)], [(1, 0), (9, 9)], [(0, 1), (0, -1), (1, 0), (-1, 3)]],
+    3: [SIX, [(1, 0, -1)]],
+}
 DTYPES = (np.uint8, np.int8, np.uint16, np.int16, np.int32, np.uint32, np.int64, np.float16, np.float32, np.float64)
 LAYOUTS = {
     "C": lambda a: a,

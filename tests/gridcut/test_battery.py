@@ -57,6 +57,7 @@ def judge(cut, instance: Instance, answer, *, flow=True):
 
 
 @rare_too
+@pytest.mark.usefixtures("poison")
 def test_max_flow(method, rare, counts):
     name, parameters = oracles.METHODS[method]
     for instance in instances(rare):
@@ -66,21 +67,6 @@ def test_max_flow(method, rare, counts):
         cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method=name, **parameters)
         judge(cut, instance, answer, flow=method in ("auto", "push_relabel fifo", "auto cuda"))
         counts[f"max_flow {method}", answer.oracle] += 1
-
-
-@rare_too
-def test_arguments_are_never_written(method, rare):
-    """Every array of every instance is as it was after a solve, a proof and a flow."""
-    name, parameters = oracles.METHODS[method]
-    for instance in instances(rare)[::3]:
-        arrays = [instance.source, instance.sink, *instance.edges.values(), instance.mask]
-        before = [np.array(array) if array is not None else None for array in arrays]
-        cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method=name, **parameters)
-        cut.check()
-        for offset in instance.edges:
-            cut.flow(offset)
-        for array, kept in zip(arrays, before, strict=True):
-            assert array is None or np.array_equal(np.array(array), kept), instance.name
 
 
 @rare_too

@@ -31,24 +31,6 @@ def refutes(result, **changes):
             dataclasses.replace(result, **{field: wrong}).check()
 
 
-@pytest.mark.parametrize("name", ["tiles", "lock_free"])
-def test_a_cut(name):
-    source, sink = drawn(1)
-    cut = gridcut.max_flow(source, sink, EDGES, device="cuda", method=name)
-    early = pickle.loads(pickle.dumps(cut))  # before anything else asked for the state
-    for twin in [early, *(make(cut) for make in COPIES)]:
-        twin.check()
-        assert twin.value == cut.value
-        assert np.array_equal(twin.labels, cut.labels)
-        assert np.array_equal(twin.flow((0, 1)), cut.flow((0, 1)))
-    refutes(cut, value=cut.value + 1, labels=~cut.labels)
-    assert "\n" not in repr(cut)
-    source[0, 0] += 1
-    with pytest.raises(gridcut.CertificateError):
-        cut.check()
-    early.check()
-
-
 def test_a_cut_of_arrays_on_the_gpu():
     """Labels of a pickle are on the host; a change of the caller's arrays is seen after the first proof too."""
     source, sink = map(to_device, drawn(2))
@@ -67,33 +49,6 @@ def test_a_cut_of_arrays_on_the_gpu():
     with pytest.raises(gridcut.CertificateError):
         cut.check()
     twin.check()
-
-
-@pytest.mark.parametrize("name", ["tiles", "lock_free"])
-def test_a_batch(name):
-    source, sink = drawn(3, 2)
-    batch = gridcut.max_flow_batch(source, sink, EDGES, device="cuda", method=name)
-    batch.check()
-    for make in COPIES:
-        twin = make(batch)
-        twin.check()
-        assert np.array_equal(twin.values, batch.values)
-        assert twin[1].value == batch[1].value == batch.values[1]
-        refutes(twin, values=batch.values[::-1] + 1, labels=~batch.labels)
-    assert "\n" not in repr(batch)
-
-
-def test_a_cut_of_a_solver_that_has_gone_on():
-    source, sink = drawn(4)
-    solver = gridcut.Solver(source, sink, EDGES, device="cuda")
-    cut = solver.solve()
-    twin = pickle.loads(pickle.dumps(cut))
-    solver.update(source=sink)
-    twin.check()
-    late = pickle.loads(pickle.dumps(cut))
-    assert late.value == cut.value
-    with pytest.raises(RuntimeError, match="this cut is stale"):
-        late.check()
 
 
 def test_a_labelling():

@@ -7,7 +7,6 @@ import gridcut
 from gridcut import small
 from gridcut.core import load
 from tests.gridcut import oracles
-from tests.tiers import in_quick_tier
 
 OFFSETS = {
     "2": [(1,)],
@@ -15,11 +14,6 @@ OFFSETS = {
     "directed": gridcut.neighbourhood(4, both=True),
     "26": gridcut.neighbourhood(26),
     "asymmetric": [(0, 1), (0, -1), (1, 0), (-1, 3)],
-}
-SHAPES = {
-    1: [(37,), (1,), (2,)],
-    2: [(9, 13), (1, 17), (17, 1), (1, 1), (2, 3)],
-    3: [(4, 5, 6), (1, 1, 7), (3, 1, 2)],
 }
 
 
@@ -30,21 +24,6 @@ def test_drawn_line(method):
     assert cut.labels.tolist() == [True, True, False]
     assert cut.flow((1,)).tolist()[1] == 2
     assert cut.flow((-1,)).tolist()[2] == -2
-
-
-@pytest.mark.usefixtures("poison")
-@pytest.mark.parametrize("offsets", in_quick_tier(OFFSETS, "4".__eq__))
-def test_random_grids(method, offsets):
-    offsets = OFFSETS[offsets]
-    rng = np.random.default_rng(len(offsets))
-    for shape in SHAPES[len(offsets[0])]:
-        for high in (2, 1000):
-            for mask in (None, "random"):
-                source, sink, edges, mask = oracles.random_problem(rng, shape, offsets, high=high, mask=mask)
-                cut = oracles.solve(source, sink, edges, method, mask=mask)
-                assert cut.value == oracles.value_of(source, sink, edges, mask)
-                oracles.check_flow(cut, source, sink, edges, mask)
-                assert (cut.labels == oracles.solve(source, sink, edges, mask=mask).labels).all()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import matching
 
 DENSE = np.array([[1.5, 0, 2], [0, 0, 0], [0, -3, 0], [4, 0, 0]])
 GENERAL = "%%MatrixMarket matrix coordinate real general\n"
+PATTERN = "%%MatrixMarket matrix coordinate pattern general\n"
 
 
 @pytest.fixture
@@ -76,6 +77,8 @@ BROKEN = {
     "row.mtx": (GENERAL + "2 2 1\n3 1 1\n", "index 2 exceeds matrix dimension 2"),
     "zeroth.mtx": (GENERAL + "2 2 1\n0 1 1\n", "negative axis 0 index"),
     "letters.mtx": (GENERAL + "2 2 1\n1 x 1\n", "not a complete MatrixMarket file"),
+    "more.mtx": (GENERAL + "1 1 1\n1 1 1 5\n", "not a complete MatrixMarket file"),
+    "tail.mtx": (PATTERN + "1 1 1\n1 1 b", "not a complete MatrixMarket file"),
     "huge.mtx": (
         "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 " + "9" * 30 + "\n",
         "could not convert",
@@ -99,7 +102,6 @@ def test_broken_files(write, name):
     assert "\n" not in str(raised.value)
 
 
-PATTERN = "%%MatrixMarket matrix coordinate pattern general\n"
 # Counts that exceed a file of this size, or the memory; SciPy's reader ends the process after its error.
 HOSTILE = {
     "entries": (PATTERN + "2 2 99999999999\n1 1\n", "its header declares 99999999999 entries, but it contains 1"),
@@ -176,16 +178,19 @@ def test_overflowing_sums_of_duplicates_are_rejected(write, tmp_path):
 
 
 def test_archives_with_invalid_indices(tmp_path):
-    for format, parts in {
-        "csr": {"indptr": [0, 9, 2], "indices": [0, 1]},
-        "csc": {"indptr": [0, 1, 2], "indices": [0, 10**6]},
-        "bsr": {"indptr": [0, 1, 2], "indices": [0, 10**6], "data": np.ones((2, 1, 1))},
-        "coo": {"row": [0, 5], "col": [0, 1]},
-    }.items():
+    damaged, csr = "not a complete sparse matrix", {"indptr": [0, 1, 2], "indices": [0, 1]}
+    for format, parts, message in (
+        ("csr", {"indptr": [0, 9, 2], "indices": [0, 1]}, damaged),
+        ("csc", {"indptr": [0, 1, 2], "indices": [0, 10**6]}, damaged),
+        ("bsr", {"indptr": [0, 1, 2], "indices": [0, 10**6], "data": np.ones((2, 1, 1))}, damaged),
+        ("coo", {"row": [0, 5], "col": [0, 1]}, damaged),
+        ("csr", csr | {"data": np.array(["a", "b"])}, "its values must be numbers"),
+        ("csr", csr | {"shape": (2, 10**12)}, "at most 2147483646 vertices per side"),
+    ):
         np.savez(
             tmp_path / "a.npz", **{"format": np.array(format.encode()), "shape": [2, 2], "data": [1.0, 2.0]} | parts
         )
-        with pytest.raises(ValueError, match="not a complete sparse matrix") as raised:
+        with pytest.raises(ValueError, match=message) as raised:
             matching.read_graph(tmp_path / "a.npz")
         assert "\n" not in str(raised.value)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from benchmarks import greedy as benchmark
 from matching.general import locally_dominant, order, parallel, plain_parallel
 from matching.general.colour import colour_sum, colour_sums
 from matching.general.greedy_matching import greedy
@@ -232,15 +231,3 @@ def test_orders_of_several_blocks(monkeypatch):
     assert all((np.diff(places[places // 16 == block]) < 0).any() for block in range(6))
     for method in ("random", "weighted"):
         greedy(graph, method=method, seed=4).check()
-
-
-@pytest.mark.slow
-def test_benchmark(capsys):
-    assert benchmark.main(["--quick", "--repeats", "1"]) == 0
-    lines = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in line] for line in lines]
-    sizes = {row[3]: int(row[5]) for row in cells if row[0] == "grid 40^2"}
-    assert list(sizes) == [program.name for program in benchmark.ON_CPU]
-    assert sizes["locally_dominant"] == sizes["sorted"]
-    ratios = [row for row in cells if row[0] == "locally_dominant / sorted, weight"]
-    assert ratios == [["locally_dominant / sorted, weight", "-", "100.00 %", "100.00 %"]]
