@@ -55,7 +55,7 @@ EVERYTHING = {
     *(f"test_types[{name}]" for name in ("bool", "int32", "int64", "float16", "float32")),
     *(f"test_data[{row}-{seed}]" for row in ("1-a", "2-b", "3-c") for seed in range(3)),
 }
-GPU = {"CUTMATCH_TEST_GPU": "1"}
+GPU, THOROUGH = {"CUTMATCH_TEST_GPU": "1"}, {"CUTMATCH_THOROUGH": "1"}
 SLOW = {"test_kinds[a]", "test_kinds[c]", "test_slow"}
 QUICK = {
     *("test_product[p-7-x-0]", "test_product[q-8-y-0]", "test_product[p-9-x-1]", "test_product[p-10-x-0]"),
