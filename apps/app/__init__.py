@@ -2,13 +2,11 @@
 
     app_command     options, the images they name, and the server's life
     image_sources   the images: files of the command line and uploads, read on demand
-    open_image      an open image: its session, the edits that wait for it, and the tasks that apply, show and save them
-    open_images     the images, those that are open, and the messages of tabs
+    live            the images: their sessions, the edits that wait for them, and the messages of tabs
     tabs            what each tab has seen, and what it is sent next
     messages        the messages of the socket, binary and JSON
     saved_results   the files in --out
-    server          addresses, and the life of the server
-    guard           who may use them
+    server          addresses, who may use them, and the life of the server
     prompts         strokes, boxes and masks that other programs send, all of them in one request, and the answer
     ending          what follows Ctrl-C
     notebook        the page in the output of a notebook's cell

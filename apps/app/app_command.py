@@ -72,13 +72,13 @@ def run(argv) -> int:
 
 
 def _serve(chosen, token) -> int:
-    from apps.app.server import listen, make_app, own_address, serve
+    from apps.app.server import PageServer, listen, own_address, serve
     from apps.common.images import silence_decoders
 
     silence_decoders()
     sources = _sources(chosen)
     listener = listen(chosen.port, chosen.host)
-    app = make_app(sources, chosen, listener.getsockname()[1], chosen.api, token, own_address(chosen.host))
+    app = PageServer(sources, chosen, listener.getsockname()[1], chosen.api, token, own_address(chosen.host))
     print_lines(f"cutmatch app: {app.address}", "Ctrl-C ends the server; strokes are kept.")
     if chosen.host != HOST:
         print_lines(

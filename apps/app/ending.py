@@ -1,16 +1,20 @@
 """The end of the server: within two seconds of Ctrl-C, whatever it computes, and immediately at the second Ctrl-C.
 
 A kernel, a reader or a decoder that runs in a thread cannot be interrupted, and Python waits for its threads at exit.
-So a timer ends the process if that takes too long.  Every confirmed stroke is in its file by then.
+So a thread that was started before ends the process if that takes too long.  Every confirmed stroke is in its file by
+then.  A signal interrupts the program anywhere, also where it holds a lock of `threading`, so the handler only puts the
+signal in a queue that is made for this.
 """
 
 import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
-from apps.app.open_images import OpenImages
+from apps.app.live import Live
 from apps.common.errors import print_error
 from apps.common.writing import remove_unfinished
 
@@ -22,16 +26,17 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 class Ending:
     """What follows a signal; a context in which it is handled.
 
-    stop     function that lets the server end
-    images   those of the app
+    stop   function that lets the server end
+    live   the images of the app
     """
 
-    def __init__(self, stop: Callable[[], None], images: OpenImages):
-        self._stop, self._images = stop, images
-        self._timer: threading.Timer | None = None
-        self._signal = 0
+    def __init__(self, stop: Callable[[], None], live: Live):
+        self._stop, self._live = stop, live
+        self._signals: SimpleQueue[int] = SimpleQueue()
+        self._first = 0
 
     def __enter__(self) -> None:
+        threading.Thread(target=self._watch, name="cutmatch-ending", daemon=True).start()
         self._before = {
             number: signal.signal(number, self._receive)
             for number in SIGNALS
@@ -40,29 +45,29 @@ class Ending:
 
     def __exit__(self, *exception) -> None:
         """Pass the signal on, once the server has ended."""
-        if self._signal and self._images.unfinished():
+        if self._first and self._live.unfinished():
             self._end()
-        if self._timer is not None:
-            self._timer.cancel()
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self._signal:
-            signal.raise_signal(self._signal)
+        if self._first:
+            signal.raise_signal(self._first)
 
     def _receive(self, number: int, frame) -> None:
-        """End the process soon, or immediately if this is the second signal."""
-        if self._signal:
-            self._end()
-        self._signal = number
-        self._timer = threading.Timer(END_DELAY, self._end)
-        self._timer.daemon = True
-        self._timer.start()
+        self._first = self._first or number
+        self._signals.put(number)
         self._stop()
+
+    def _watch(self) -> None:
+        """End the process some time after the first signal, or immediately at the second one."""
+        self._signals.get()
+        with suppress(Empty):
+            self._signals.get(timeout=END_DELAY)
+        self._end()
 
     def _end(self) -> None:
         try:
-            names = ", ".join(self._images.unfinished()) or "a request"
+            names = ", ".join(self._live.unfinished()) or "a request"
             print_error(f"cutmatch app: stopped; the work on {names} was not finished, confirmed strokes are kept")
-            remove_unfinished(Path(self._images.chosen.out), os.getpid())
+            remove_unfinished(Path(self._live.chosen.out), os.getpid())
         finally:
-            os._exit(128 + self._signal)
+            os._exit(128 + self._first)

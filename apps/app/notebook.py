@@ -13,8 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from apps.app.image_sources import Image, Source
-from apps.app.open_image import OpenImage
-from apps.app.open_images import OpenImages
+from apps.app.live import Live, LiveImage
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
 from apps.common.suggestions import install
@@ -126,17 +125,16 @@ class SessionWidget(anywidget.AnyWidget):
         return task
 
 
-class _SessionImages(OpenImages):
+class _SessionImages(Live):
     """The image of a session, which writes no files."""
 
     def __init__(self, session: Session):
         super().__init__([Source("session", Path("session"), state="new")], Namespace(out=""))
         self._session = session
 
-    def read(self, item: int) -> OpenImage:
-        return OpenImage(
-            item, self.sources[item], _image_of(self._session), self._session, None, self.tabs, self._thread
-        )
+    def read(self, item: int) -> LiveImage:
+        image, session = _image_of(self._session), self._session
+        return LiveImage(item, self.sources[item], image, lambda: session, None, self.send, self._thread)
 
 
 def _image_of(session: Session) -> Image:

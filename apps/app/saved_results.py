@@ -110,11 +110,6 @@ def session_file(chosen: Namespace, source: Source) -> Path:
     return Path(chosen.out) / f"{source.name}-session.sqlite"
 
 
-def state_of(chosen: Namespace, source: Source, stored: str) -> str:
-    """State of an image, of which that of its session is `stored`: new, started, or done while it has results."""
-    return "started" if stored == "done" and not any(map(os.path.exists, result_files(chosen, source))) else stored
-
-
 def adopt_results(chosen: Namespace, source: Source) -> None:
     """Let the results of an image be replaced, as they are those of a session that is continued."""
     _own_files.update(result_files(chosen, source))

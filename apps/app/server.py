@@ -1,8 +1,19 @@
-"""The server of the page: addresses below the token, and the life of the process."""
+"""The server of the page: addresses, who may use them, and the life of the process.
+
+    Host     must be this server's, or a page of another name that points here (DNS rebinding) could ask
+    token    the first part of every path
+    Origin   if there is one, must be this server's; the socket requires it, and uploads, too, unless other programs may
+             use the server
+
+The address given to the browser works once and leads to the one with the token, as all users of a machine can see the
+arguments of its processes.  So does a short one, which can be typed on a telephone.
+"""
 
 import asyncio
 import contextlib
 import functools
+import mimetypes
+import secrets
 import socket
 import sys
 from argparse import Namespace
@@ -11,58 +22,125 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketClose, WebSocketDisconnect
+
 from apps.app import HOST, MAX_MESSAGE, MAX_REQUEST, MAX_UPLOAD
 from apps.app.ending import Ending
-from apps.app.guard import Guard
 from apps.app.image_sources import Source
-from apps.app.open_images import OpenImages
+from apps.app.live import Live
 from apps.app.prompts import PromptSessions, decode_file, encode_answer, parse_prompts, read_json
 from apps.app.tabs import Tab
-from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
+from apps.common.errors import InputError, is_defect, reason_of, report_error
 from apps.common.writing import encoded_image
 
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
+STATIC = files("apps.app") / "static"
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+        "connect-src 'self' {socket}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
 }
-BODY_SECONDS = 60.0  # without a further part of an upload
-MAX_LINES = 100  # different errors that are printed
 
 
-def make_app(
-    sources: list[Source], chosen: Namespace, port: int, for_programs=False, token: str | None = None, host=HOST
-) -> Guard:
-    """The ASGI application; `guard.address` is the page's address, which contains the token, by default a random one.
+class OwnPages:
+    """ASGI middleware that answers this server's own pages, and programs where that is permitted."""
 
-    With `for_programs`, other programs may use it, too.
+    def __init__(self, app, for_programs: bool):
+        self._app, self._for_programs = app, for_programs
+
+    async def __call__(self, scope, receive, send):
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        # Browsers name the origin of all requests but plain ones, so a program has sent one without.
+        is_plain = scope["type"] == "http" and (self._for_programs or scope["method"] in ("GET", "HEAD"))
+        if not is_plain if origin is None else origin.lower() != f"http://{host}":
+            text = "the request comes from a page of another address"
+            refusal = PlainTextResponse(text, 403) if scope["type"] == "http" else WebSocketClose(1008, text)
+            await refusal(scope, receive, send)
+            return
+
+        async def send_with_headers(message):
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update({k: v.format(socket=f"ws://{host}") for k, v in HEADERS.items()})
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class PageServer(Starlette):
+    """The ASGI application; other programs may use it, too, with `for_programs`.
+
+    live            the images
+    token           by default a random one
+    address         of the page
+    first_address   of the page, which works once
     """
-    from starlette.applications import Starlette
-    from starlette.convertors import Convertor, register_url_convertor
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import JSONResponse, PlainTextResponse, Response
-    from starlette.routing import Route, WebSocketRoute
-    from starlette.websockets import WebSocket, WebSocketDisconnect
 
-    images, prompts = OpenImages(sources, chosen), PromptSessions(chosen.device)
-    pages, log = static_files(), _Log()
-    turn = asyncio.Lock()  # of requests of other programs, which wait for it here rather than in a thread
+    def __init__(
+        self,
+        sources: list[Source],
+        chosen: Namespace,
+        port: int,
+        for_programs=False,
+        token: str | None = None,
+        host=HOST,
+    ):
+        self.live, self._prompts = Live(sources, chosen), PromptSessions(chosen.device)
+        self.token = token or secrets.token_urlsafe(24)
+        # 2**40 codes cannot be tried at a server that answers some thousand requests in a second.
+        self._once = secrets.token_urlsafe(24) if host == HOST else secrets.token_hex(5)
+        self.address = f"http://{host}:{port}/{self.token}/"
+        self.first_address = f"http://{host}:{port}/open/{self._once}"
+        self._turn = asyncio.Lock()  # of requests of other programs, which wait for it here rather than in a thread
+        self._reported: set[str] = set()  # defects, each of which is printed once
+        mimetypes.add_type("text/javascript", ".js")  # whatever other programs of the machine have registered
+        get, post = ("GET",), ("POST",)
+        paths: list[tuple[str, Callable, tuple[str, ...]]] = [
+            ("/image/{item:int}", self._image, get),
+            ("/image/{item:int}/{axis:int}/{index:int}", self._slice, get),
+            ("/cutout/{item:int}", self._cutout, get),
+            ("/images", self._upload, post),
+            ("/sample", self._sample, get),
+            ("/hint/start/{item:int}", self._start, post),
+        ]
+        paths += [(path, self._segment, post) for path in ("/segment", "/segment/{item:int}") if for_programs]
+        own = [
+            Route("/", lambda request: FileResponse(str(STATIC / "index.html"))),
+            Mount("/static", StaticFiles(directory=str(STATIC))),
+            *(Route(path, self._answered(call), methods=list(methods)) for path, call, methods in paths),
+            WebSocketRoute("/socket", self._socket),
+        ]
+        routes = [
+            Mount(f"/{self.token}", routes=own, middleware=[Middleware(OwnPages, for_programs=for_programs)]),
+            Route(f"/{self.token}", lambda request: RedirectResponse(f"/{self.token}/")),
+            Route("/open/{code}", self._first),
+            Route("/{path:path}", _refuse, methods=["GET", "POST"]),
+        ]
+        hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[host, HOST, "localhost"], www_redirect=False)
+        super().__init__(routes=routes, middleware=[hosts], lifespan=PageServer._lifespan)
 
-    class Number(Convertor[int]):
-        """A number of an image or a slice; a longer one is no address of this server."""
+    @contextlib.asynccontextmanager
+    async def _lifespan(self):
+        self.live.start()
+        yield
+        await self.live.close()
+        self._prompts.close()
 
-        regex = "[0-9]{1,9}"
-
-        def convert(self, value: str) -> int:
-            return int(value)
-
-        def to_string(self, value: int) -> str:
-            return str(value)
-
-    register_url_convertor("number", Number())
-
-    def answered(call: Callable, is_json: bool = False) -> Callable:
+    def _answered(self, call: Callable) -> Callable:
         """Answer with the reason if a request cannot be answered."""
 
         @functools.wraps(call)
@@ -72,80 +150,85 @@ def make_app(
             except ClientDisconnect:
                 return Response(status_code=400)
             except Exception as error:
-                reason, status = log.reason_of(error), 500 if is_defect(error) else 400
+                reason, status = self._reason_of(error), 500 if is_defect(error) else 400
+                is_json = call == self._segment
                 return JSONResponse({"error": reason}, status) if is_json else PlainTextResponse(reason, status)
 
         return answer
 
-    @answered
-    async def page(request: Request) -> Response:
-        name = request.path_params.get("name", "index.html")
-        if name not in pages:
-            return PlainTextResponse("no such file", 404)
-        content, kind = pages[name]
-        return Response(content, media_type=kind)
+    def _reason_of(self, error: Exception) -> str:
+        """The reason of an error, which is printed if it is a defect."""
+        reason = reason_of(error)
+        if is_defect(error) and reason not in self._reported:
+            self._reported.add(reason)
+            report_error("cutmatch app", error)
+        return reason
 
-    @answered
-    async def image(request: Request) -> Response:
-        shown = (await images.opened(request.path_params["item"])).image
+    # Requests
+
+    async def _first(self, request: Request) -> Response:
+        if not self._once or not secrets.compare_digest(request.path_params["code"].encode(), self._once.encode()):
+            return _refuse(request)
+        self._once = ""
+        return RedirectResponse(f"/{self.token}/", 303)
+
+    async def _image(self, request: Request) -> Response:
+        shown = (await self.live.opened(request.path_params["item"])).image
         if shown.volume is not None:
             raise InputError("this is a volume; request one of its slices")
         content, kind = await asyncio.to_thread(lambda: shown.encoded)
         return Response(content, media_type=kind)
 
-    @answered
-    async def volume_slice(request: Request) -> Response:
-        shown = (await images.opened(request.path_params["item"])).image
+    async def _slice(self, request: Request) -> Response:
+        shown = (await self.live.opened(request.path_params["item"])).image
         axis, index = request.path_params["axis"], request.path_params["index"]
         if shown.volume is None or axis > 2 or index >= shown.shape[axis]:
             raise InputError("the image has no such slice")
         content = await asyncio.to_thread(shown.slice_values, axis, index)
         return Response(content, media_type="application/octet-stream")
 
-    @answered
-    async def cutout(request: Request) -> Response:
-        shown = await images.opened(request.path_params["item"])
+    async def _cutout(self, request: Request) -> Response:
+        shown = await self.live.opened(request.path_params["item"])
         return Response(await shown.cutout(), media_type="image/png")
 
-    @answered
-    async def upload(request: Request) -> Response:
+    async def _upload(self, request: Request) -> Response:
         data = await _body(request, MAX_UPLOAD)
-        item = await images.add_upload(request.query_params.get("name", ""), data)
-        return JSONResponse({"item": item, "items": images.items()})  # which may arrive before those of the socket
+        item = await self.live.add_upload(request.query_params.get("name", ""), data)
+        # The socket's message about the items may arrive later.
+        return JSONResponse({"item": item, "items": self.live.items()})
 
-    @answered
-    async def sample(request: Request) -> Response:
+    async def _sample(self, request: Request) -> Response:
         import skimage.data
 
         return Response(encoded_image(skimage.data.astronaut(), ".png"), media_type="image/png")
 
-    @answered
-    async def start(request: Request) -> Response:
+    async def _start(self, request: Request) -> Response:
         data = await _body(request, MAX_UPLOAD)
-        await images.start_from(request.path_params["item"], data)
+        await self.live.start_from(request.path_params["item"], request.query_params.get("name", "the file"), data)
         return Response(status_code=204)
 
-    async def segment(request: Request) -> Response:
+    async def _segment(self, request: Request) -> Response:
         item, kind = request.path_params.get("item"), request.query_params.get("kind", "mask")
         asked = read_json(await _body(request, MAX_REQUEST))
+        sources = self.live.sources
         if item is None:
             data = decode_file(asked.pop("image", None), "image")
             key, source = sha256(data).digest(), Source("image", Path("image"), data)
-        elif item < len(images.sources):
-            key, source = item, images.sources[item]
+        elif item < len(sources):
+            key, source = item, sources[item]
         else:
-            raise InputError(f"there is no image {item}; the images are 0 to {len(images.sources) - 1}")
+            raise InputError(f"there is no image {item}; the images are 0 to {len(sources) - 1}")
         asked_for = parse_prompts(asked)
-        async with turn:
-            shown, labels = await asyncio.to_thread(prompts.find_labels, key, source.load, asked_for)
+        async with self._turn:
+            shown, labels = await asyncio.to_thread(self._prompts.find_labels, key, source.load, asked_for)
         content, media_type = await asyncio.to_thread(encode_answer, kind, shown, labels, source.path)
         return Response(content, media_type=media_type)
 
-    async def tab_socket(websocket: WebSocket) -> None:
+    async def _socket(self, websocket: WebSocket) -> None:
         await websocket.accept()
         tab = Tab(websocket.send_text, websocket.send_bytes)
         try:
-            images.connect(tab)
+            self.live.connect(tab)
         except InputError as error:
             await websocket.close(1008, str(error))
             return
@@ -153,91 +236,30 @@ def make_app(
         try:
             while (message := await websocket.receive())["type"] == "websocket.receive":
                 try:
-                    await images.receive(tab, message["text"] if message.get("text") is not None else message["bytes"])
+                    text = message.get("text")
+                    await self.live.receive(tab, message["bytes"] if text is None else text)
                 except Exception as error:
-                    tab.send({"type": "error", "text": log.reason_of(error)})
+                    tab.send({"type": "error", "text": self._reason_of(error)})
         except WebSocketDisconnect:
             pass
         finally:
             sending.cancel()
-            images.disconnect(tab)
+            self.live.disconnect(tab)
             await asyncio.gather(sending, return_exceptions=True)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app):
-        asyncio.get_running_loop().set_exception_handler(log.report_loop_error)
-        images.start()
-        yield
-        await images.close()
-        prompts.close()
 
-    routes = [
-        Route("/", page),
-        Route("/static/{name}", page),
-        Route("/image/{item:number}", image),
-        Route("/image/{item:number}/{axis:number}/{index:number}", volume_slice),
-        Route("/cutout/{item:number}", cutout),
-        Route("/images", upload, methods=["POST"]),
-        Route("/sample", sample),
-        Route("/hint/start/{item:number}", start, methods=["POST"]),
-        WebSocketRoute("/socket", tab_socket),
-    ]
-    if for_programs:
-        answer = answered(segment, is_json=True)
-        routes += [Route(path, answer, methods=["POST"]) for path in ("/segment", "/segment/{item:number}")]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), port, images, for_programs, token, host)
+def _refuse(request: Request) -> Response:
+    return PlainTextResponse("the address lacks the token; use the one that cutmatch app printed", 403)
 
 
-class _Log:
-    """Errors of requests on standard error, each once, so that no page or program can fill a log."""
-
-    def __init__(self):
-        self._printed: set[str] = set()
-
-    def reason_of(self, error: Exception) -> str:
-        """The reason of an error, which is printed if it is a defect."""
-        if is_defect(error) and self._is_new(reason_of(error)):
-            report_error("cutmatch app", error)
-        return reason_of(error)
-
-    def report_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict) -> None:
-        """Print what asyncio reports, such as that no further connection can be accepted for want of descriptors."""
-        error = context.get("exception")
-        text = context["message"] if error is None else reason_of(error)
-        if self._is_new(text):
-            print_error(f"cutmatch app: {text}")
-
-    def _is_new(self, text: str) -> bool:
-        new = text not in self._printed and len(self._printed) < MAX_LINES
-        if new:
-            self._printed.add(text)
-        return new
-
-
-async def _body(request, most: int) -> bytes:
-    """Content of a request; InputError above `most` bytes, and if its sender stalls."""
-    parts, size, loop = [], 0, asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(BODY_SECONDS) as limit:
-            async for part in request.stream():
-                limit.reschedule(loop.time() + BODY_SECONDS)
-                size += len(part)
-                if size > most:
-                    raise InputError(f"the file is larger than {most >> 20} MiB; pass it on the command line")
-                parts.append(part)
-    except TimeoutError:
-        raise InputError(f"the upload stalled for {BODY_SECONDS:.0f} s; send the file again") from None
-    return b"".join(parts)
-
-
-def static_files() -> dict[str, tuple[bytes, str]]:
-    """Content and media type of the page's files; no other file is served."""
-    folder = files("apps.app") / "static"
-    return {
-        one.name: (one.read_bytes(), TYPES["." + one.name.rpartition(".")[2]])
-        for one in folder.iterdir()
-        if "." + one.name.rpartition(".")[2] in TYPES
-    }
+async def _body(request: Request, most: int) -> bytes:
+    """Content of a request; InputError above `most` bytes."""
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > most:
+            raise InputError(f"the file is larger than {most >> 20} MiB; pass it on the command line")
+    return bytes(data)
 
 
 def listen(port: int, host: str = HOST) -> socket.socket:
@@ -266,30 +288,22 @@ def own_address(host: str) -> str:
     return HOST
 
 
-def serve(app: Guard, listener: socket.socket) -> None:
+def serve(app: PageServer, listener: socket.socket) -> None:
     """Serve until Ctrl-C."""
-    import uvicorn
-    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-
     # Between threads, Python switches after 5 ms by default; the session's thread would delay every message by that.
     sys.setswitchinterval(0.0005)
 
-    class TabSocket(WebSocketsSansIOProtocol):
-        def keepalive_timeout(self):
-            super().keepalive_timeout()
-            self.transport.abort()  # a page that does not read would never be sent the rest
-
     class Server(uvicorn.Server):
         def capture_signals(self):
-            return contextlib.nullcontext()  # `Ending` does
+            return Ending(self._stop, app.live)
 
-        def stop(self):
+        def _stop(self):
             self.should_exit = True
 
     config = uvicorn.Config(
         app,
         http="h11",
-        ws=TabSocket,
+        ws="websockets-sansio",
         ws_max_size=MAX_MESSAGE,
         ws_per_message_deflate=False,
         log_level="critical",  # otherwise any program could fill the log with malformed requests
@@ -299,7 +313,5 @@ def serve(app: Guard, listener: socket.socket) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=0,
     )
-    server = Server(config)
-    with Ending(server.stop, app.images):
-        app.images.prepare()
-        server.run(sockets=[listener])
+    app.live.prepare()
+    Server(config).run(sockets=[listener])

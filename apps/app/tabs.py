@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.app import MAX_TABS
 from apps.app.messages import encode_mask
-from apps.common.errors import InputError
 
 MAX_WAITING = 1000  # messages for a tab that does not read
 SMALL_PIXELS = 500_000  # labels that are compared sooner than another thread is started
@@ -74,11 +72,12 @@ class Tab:
         self.item, self._seen, self._snapshot = item, _Seen(), None
         self._after_state.clear()
 
-    def describe(self, message: dict, snapshot: Snapshot) -> None:
-        """Send the description of the selected image, and then what it shows."""
+    def describe(self, message: dict, snapshot: Snapshot | None) -> None:
+        """Send the description of the selected image, and then what it shows, if that is known."""
         self._seen.is_described = True
         self.send(message)
-        self.show(snapshot)
+        if snapshot is not None:
+            self.show(snapshot)
 
     def show(self, snapshot: Snapshot) -> None:
         """Send what has changed in an image, if it is the one that is shown."""
@@ -133,24 +132,3 @@ class Tab:
         seen.labels, seen.all_labels = labels, snapshot.labels
         if message is not None:
             await self._send_bytes(message)
-
-
-class Tabs(list[Tab]):
-    """All connected pages."""
-
-    def add(self, tab: Tab) -> None:
-        """Add a page; InputError if there are too many."""
-        if len(self) >= MAX_TABS:
-            raise InputError(f"{MAX_TABS} tabs are open; close one")
-        self.append(tab)
-
-    def send(self, message: dict, item: int | None = None) -> None:
-        """Send a message to all pages, or to those that show an image."""
-        for tab in self:
-            if item is None or tab.item == item:
-                tab.send(message)
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Send what has changed in an image to the pages that show it."""
-        for tab in self:
-            tab.show(snapshot)

@@ -173,7 +173,7 @@ class Session(Uncopied):
         is_volume = self._volume is not None or spacing is not None or (values.ndim == 3 and values.shape[2] > 4)
         self._spacing = SPACING if spacing is None else spacing
         self._keep = keep
-        self._callbacks = [] if callback is None else [callback]
+        self._callbacks: list[Callable[[], object]] = [] if callback is None else [callback]
         self._lock = threading.RLock()
         self._answers: ImageAnswers | VolumeAnswers
         if is_volume:
@@ -444,7 +444,7 @@ class Session(Uncopied):
             self._requested = None  # so that it is tried again
             raise
 
-    def listen(self, callback: Callable[[], None]) -> None:
+    def listen(self, callback: Callable[[], object]) -> None:
         """Call a function, too, after every change of the labels in the background; see the constructor."""
         self._callbacks.append(callback)
 

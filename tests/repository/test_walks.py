@@ -105,7 +105,7 @@ def stroke_of_the_page():
     pytest.importorskip("starlette", reason="needs the extra 'app'")
     from apps.app.image_sources import Source
     from apps.app.messages import encode_stroke
-    from apps.app.server import make_app
+    from apps.app.server import PageServer
     from apps.session import Session
 
     message = {"type": "websocket.receive", "bytes": encode_stroke(0, 1, [(2, 3), (4, 3)], 1.5, 1, None, None)}
@@ -116,8 +116,9 @@ def stroke_of_the_page():
     async def walk(folder):
         pixels = folder / "image.png"
         Image.fromarray(np.zeros((8, 9, 3), np.uint8)).save(pixels)
-        guard = make_app([Source("image", pixels)], Namespace(out=str(folder), overwrite=False, device="cpu"), 80)
-        image = await guard.images.open(0)
+        server = PageServer([Source("image", pixels)], Namespace(out=str(folder), overwrite=False, device="cpu"), 80)
+        image = await server.live.open(0)
+        await image.ready
         opening = {"type": "websocket.receive", "text": '{"do": "open", "item": 0}'}
         messages, queued = asyncio.Queue(), []
         for one in ({"type": "websocket.connect"}, opening):
@@ -133,9 +134,9 @@ def stroke_of_the_page():
 
         really_put, image._edits.put_nowait = image._edits.put_nowait, put
         headers = [(b"host", b"localhost"), (b"origin", b"http://localhost")]
-        path = f"/{guard.token}/socket"
+        path = f"/{server.token}/socket"
         scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
-        serving = asyncio.create_task(guard(scope, messages.get, send))
+        serving = asyncio.create_task(server(scope, messages.get, send))
         try:
             await image._tasks[0]
         except Stop as stop:
@@ -144,7 +145,7 @@ def stroke_of_the_page():
         finally:
             serving.cancel()
             image.session.close()
-            guard.images.stop_edits()
+            server.live.stop_edits()
 
     def call():
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

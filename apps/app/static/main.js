@@ -21,7 +21,7 @@ import { View } from "./view.js";
 /** @import { Rectangle } from "./tools.js" */
 
 const MIN_RADIUS = 0.5;        // pixels of the image
-const LOST = "Connection lost; reconnecting. Strokes are kept. If it was stopped, run the cutmatch app command again.";
+const LOST = "Connection lost; reconnecting. What you draw is kept. If cutmatch was stopped, start cutmatch app again.";
 
 /** @param {unknown} error */
 const reasonOf = (error) => (error instanceof Error ? error.message : String(error));
@@ -44,6 +44,7 @@ export class App {
   /** @type {Set<string>} */
   kinds = new Set();
   radiusStep = RADII.indexOf(12);
+  #compiled = 0;     // kernels, while some are compiled
   #isSaving = false;
   view = new View(); mask = new Mask(); strokes = new Strokes(); image = new ShownImage(); slices = new Slices(this);
   tools = new Tools(canvasOf("top"), this.view, this);
@@ -65,6 +66,7 @@ export class App {
       hello: (message) => this.#hello(message), document: (info) => this.#document(info),
       items: (message) => this.#items(message), item: ({ item, state }) => this.#itemState(item, state),
       unreadable: (message) => this.#unreadable(message), taken: ({ item }) => this.#taken(item),
+      compiling: ({ count }) => { this.#compiled = count; this.#showState(); },
       state: (state) => this.#state(state), mask: (update) => this.#mask(update),
       stroke: (stroke) => this.#stroke(stroke), confirmed: (message) => this.#confirmed(message),
       saved: (message) => this.#saved(message), error: (message) => this.error(message),
@@ -125,6 +127,7 @@ export class App {
   #lost(text) {
     $("lost").textContent = text;
     $("lost").hidden = false;
+    this.setPending(false);
     this.#setSaving(false);
   }
 
@@ -165,7 +168,7 @@ export class App {
     this.ready = true;
     enable(true);
     panel.showCard("");
-    this.#showBusy();
+    this.#showState();
     this.viewChanged();
   }
 
@@ -176,12 +179,17 @@ export class App {
     this.state = state;
     if (isNewBox && this.tool === "box") this.setTool("object");   // a box that is refused is drawn again
     this.strokes.order = state.order;
-    panel.showState(state);
+    this.#showState();
     this.objects.set(state.objects);
     this.#showAreas();
-    this.#showBusy();
     this.strokesChanged();
     this.drawTop();
+  }
+
+  /** Until the first state, the image is shown, and strokes are kept. */
+  #showState() {
+    if (this.ready) panel.showState(this.state, this.#compiled);
+    this.#showBusy();
   }
 
   #showAreas() {
@@ -192,7 +200,7 @@ export class App {
 
   #showBusy() {
     const isOpening = !this.ready && !this.isTaken && this.item >= 0 && this.items[this.item]?.state !== "unreadable";
-    $("busy").hidden = !(isOpening || this.#isSaving || (this.ready && this.state.pending));
+    $("busy").hidden = !(isOpening || this.#isSaving || (this.ready && (this.state.pending || (this.state.item < 0 && this.connection.open))));
   }
 
   /** @param {MaskUpdate} update */
@@ -250,6 +258,7 @@ export class App {
   /** @param {number} item */
   open(item) {
     if (item < 0 || item >= this.items.length) return;
+    panel.forgetError();
     this.cancel();
     this.isTaken = false;
     const { name, state } = this.items[item], { length } = this.items;
@@ -312,13 +321,13 @@ export class App {
   }
 
   /**
-   * Show that an answer is awaited, before the server says so: the first one of a new installation compiles kernels.
+   * Show that an answer is awaited, before the server says so.
    * @param {boolean} pending
    */
   setPending(pending) {
-    this.state = { ...this.state, pending };
-    panel.showState(this.state);
-    this.#showBusy();
+    if (pending) panel.forgetError();
+    this.state = { ...this.state, pending: pending && this.connection.open };
+    this.#showState();
   }
 
   undo() { this.edit("undo"); }
@@ -332,6 +341,7 @@ export class App {
    */
   edit(what, details = {}) {
     if (!this.ready) return;
+    panel.forgetError();
     this.cancel();
     this.tools.forgetLine();
     this.connection.send({ do: what, item: this.item, ...details });
@@ -340,6 +350,7 @@ export class App {
   /** @param {boolean} next   whether to open the next image */
   save(next) {
     if (!this.ready || this.#isSaving) return;
+    panel.forgetError();
     if (this.connection.send({ do: "save", item: this.item, kinds: [...this.kinds] })) this.#setSaving(true);
     if (next) this.step(1);
   }

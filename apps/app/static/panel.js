@@ -9,15 +9,14 @@ import { $, buttonOf, inputOf } from "./elements.js";
 const HINTS = {   // for a mouse, and for a finger
   "mark the object": ["Mark the object with the left button, or press R and drag a box around it", "Draw on the object, or tap Find in box and drag a box around it"],
   "mark the background": ["Now mark the background with the right button", "Now tap Background, and draw around the object"],
-  "save or correct": ["Right? Save it. Else draw what is missing, or the background with the right button",
-    "Right? Tap Save. Else draw what is missing, or tap Background and draw what is too much"],
+  "save or correct": ["If the outline fits, save. Otherwise paint more of the object, or the background with the right button",
+    "If the outline fits, tap Save. Otherwise draw what is missing, or tap Background and draw what is too much"],
   "mark an object": ["Now mark the object with the left button", "Now tap Object, and draw on it"],
 };
 /** @type {Record<string, string>} */
 const TOOL_HINTS = {
   box: "Drag a box around the whole object: it is found inside",
 };
-const WORKING = "Working… The first answer of a new installation takes longer";
 const MARKS = { done: ["✓", "saved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
 const IMAGE_KINDS = ["mask", "cutout", "labels", "labels-tiff"];
 const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
@@ -76,22 +75,26 @@ export function showKinds(kinds, chosen) {
     ...group("Images", kinds.filter(isImage)), ...group("Annotations", kinds.filter((kind) => !isImage(kind))));
 }
 
-/** @param {State} state */
-export function showState(state) {
+/**
+ * @param {State} state
+ * @param {number} compiled   kernels, while some are compiled
+ */
+export function showState(state, compiled) {
   buttonOf("undo").disabled = !state.undo;
   buttonOf("redo").disabled = !state.redo;
   buttonOf("clear").disabled = !state.order.length && !hasBoxes(state) && !state.masks;
   const { energy, pending } = state, isSolved = energy !== null, isExact = state.certified || state.exact;
   const certificate = $("certificate");
-  certificate.textContent = pending ? "solving…" : !isSolved ? "" : isExact ? "minimum energy ✓" : "preview";
+  certificate.textContent = pending ? "working…" : !isSolved ? "" : isExact ? "final ✓" : "preview";
   certificate.className = isSolved && !pending ? (isExact ? "good" : "warn") : "";
   showStatus();
   $("status").title = isSolved
-    ? `${state.certified ? "Verified: no other labels have less energy for these strokes" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
+    ? `${state.certified ? "Verified: no other outline has less energy for these strokes" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
   // An object without a background may be right already; a notebook has no button that saves it.
   const isFound = isSolved && state.message === "mark the background" && $("results").offsetParent;
   const message = isFound ? "save or correct" : state.message;
-  hint(pending && !isSolved ? WORKING : (HINTS[message] ?? [message, message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
+  const working = compiled ? `Getting ready, first time only: step ${compiled}. You can draw already` : pending ? "Working…" : "";
+  hint(!isSolved && working ? working : (HINTS[message] ?? [message, message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
 }
 
 /** @param {number} pixels @param {number} all */
@@ -150,6 +153,14 @@ export function hint(text, kind = "") {
   $("hint").textContent = !kind && dismissed.has(text) ? "" : text;
   $("hint").className = kind;
   timer = kind ? setTimeout(() => { timer = 0; hint(lasting); }, 6000) : 0;
+}
+
+/** Take away an error, as something else is tried. */
+export function forgetError() {
+  if ($("hint").className !== "error") return;
+  clearTimeout(timer);
+  timer = 0;
+  hint(lasting);
 }
 
 /**

@@ -55,6 +55,7 @@
  * @property {Description} document
  * @property {{ item: number, text: string }} unreadable
  * @property {{ item: number }} taken      by another tab
+ * @property {{ count: number }} compiling  kernels that were compiled, while some are; 0 at the end
  * @property {State} state
  * @property {MaskUpdate} mask
  * @property {KnownStroke} stroke

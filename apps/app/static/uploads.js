@@ -1,13 +1,14 @@
 // Files for the server (images, masks, the sample photograph), and the cut-out from it.
 
 import { $ } from "./elements.js";
-import { showCard } from "./panel.js";
+import { forgetError, showCard } from "./panel.js";
 
 /** @import { App } from "./main.js" */
 
 /** @param {App} app @param {File} file */
 export async function sendMask(app, file) {
-  const answer = await fetch(`hint/start/${app.item}`, { method: "POST", body: file });
+  forgetError();
+  const answer = await fetch(`hint/start/${app.item}?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
   if (!answer.ok) app.error({ text: await answer.text() });
 }
 

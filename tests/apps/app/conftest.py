@@ -14,7 +14,7 @@ pytest.importorskip("httpx2", reason="needs the extra 'test'")
 
 from apps.app.image_sources import Source
 from apps.app.messages import MASK, encode_stroke
-from apps.app.server import make_app
+from apps.app.server import PageServer
 from tests.apps.app.read_masks import decode_mask
 
 PORT = 8765
@@ -105,9 +105,9 @@ def served(files, chosen):
     clients = []
 
     def start(*sources, for_programs=False):
-        guard = make_app(list(sources) or [Source("photo", files / "photo.png")], chosen, PORT, for_programs)
-        client = TestClient(guard, base_url=f"http://127.0.0.1:{PORT}")
-        client.guard = guard
+        server = PageServer(list(sources) or [Source("photo", files / "photo.png")], chosen, PORT, for_programs)
+        client = TestClient(server, base_url=f"http://127.0.0.1:{PORT}")
+        client.server = server
         client.__enter__()
         clients.append(client)
         return client
@@ -123,7 +123,7 @@ def connect():
     sockets = []
 
     def start(client):
-        address = f"ws://127.0.0.1:{PORT}/{client.guard.token}/socket"
+        address = f"ws://127.0.0.1:{PORT}/{client.server.token}/socket"
         socket = client.websocket_connect(address, headers={"origin": f"http://127.0.0.1:{PORT}"})
         socket.__enter__()
         sockets.append(socket)

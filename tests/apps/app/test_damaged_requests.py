@@ -39,7 +39,7 @@ def test_all_addresses_of_this_machine(files, start):
     once = [server.process.stdout.readline() for _ in range(2)][1].split()[-1]
     own = server.address.replace(server.address.split("/")[2], f"127.0.0.1:{server.port}")
     assert [status_of(one) for one in (server.address, own, once, once)] == [200, 200, 200, 403]
-    assert status_of(server.address, host=f"example.com:{server.port}") == 403
+    assert status_of(server.address, host=f"example.com:{server.port}") == 400
     assert status_of(server.address.rsplit("/", 2)[0] + "/" + "x" * 32 + "/") == 403
 
 

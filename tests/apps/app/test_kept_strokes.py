@@ -95,7 +95,7 @@ def test_an_image_is_open_once(served, connect):
 
 
 def test_the_labels_follow_in_a_pause(served, connect, files, monkeypatch):
-    monkeypatch.setattr("apps.app.open_image.SAVE_DELAY", 0.05)
+    monkeypatch.setattr("apps.app.live.SAVE_DELAY", 0.05)
     page = connect(served())
     page.open()
     page.draw()

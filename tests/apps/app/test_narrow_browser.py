@@ -46,7 +46,7 @@ def test_touch_on_a_telephone(cells, browse):
     assert "tap Find in box and drag a box" in hint(page)
     (x, y), beside = PLACES[5], (PLACES[5][0] + 50, PLACES[5][1] + 50)
     touch(page, [(x - 8, y), (x + 8, y)])
-    page.until("document.getElementById('hint').textContent.startsWith('Right? Tap Save')")
+    page.until("document.getElementById('hint').textContent.startsWith('If the outline fits, tap Save')")
     assert "tap Background" in hint(page)
     page.click("tool-background")
     tools = page.driver.find_elements("css selector", "#tools > button")
@@ -154,10 +154,10 @@ def test_an_answer_is_awaited_at_once(cells, browse):
         y,
     )
     assert said[0].startswith("Working…")
-    assert said[1:] == ["solving…", False]
+    assert said[1:] == ["working…", False]
     page.until("app.state.order.length === 1")
     page.settled()
-    assert "energy ✓" in page.driver.find_element("id", "certificate").text
+    assert "final ✓" in page.driver.find_element("id", "certificate").text
 
 
 def test_marks_by_the_keyboard_alone(cells, browse):

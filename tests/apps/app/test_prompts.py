@@ -25,7 +25,7 @@ def ask(served):
 
     def post(content, kind="mask", item=0):
         data = content if isinstance(content, bytes) else json.dumps(content)
-        return client.post(f"/{client.guard.token}/segment/{item}?kind={kind}", content=data)
+        return client.post(f"/{client.server.token}/segment/{item}?kind={kind}", content=data)
 
     post.client = client
     return post
@@ -96,7 +96,7 @@ def test_an_answer_depends_on_its_request_only(scene):
 
 
 def test_an_upload_is_answered_without_a_page(ask, files):
-    token = ask.client.guard.token
+    token = ask.client.server.token
     item = ask.client.post(f"/{token}/images?name=other.png", content=(files / "photo.png").read_bytes()).json()["item"]
     assert mask_in(ask({"prompts": [CLICK]}, item=item)).any()
 
@@ -146,13 +146,13 @@ def test_other_requests_are_rejected(ask, content, message):
 def test_who_may_ask(served, files):
     client, closed = served(for_programs=True), served()
     body = json.dumps({"prompts": [CLICK]})
-    address = f"/{client.guard.token}/segment/0"
+    address = f"/{client.server.token}/segment/0"
     assert client.post(address, content=body).status_code == 200
     assert client.post("/wrong/segment/0", content=body).status_code == 403
     assert client.post("/wrong/segment", content=body).status_code == 403
     assert client.post(address, content=body, headers={"origin": "http://example.com"}).status_code == 403
-    assert client.post(address, content=body, headers={"host": "example.com"}).status_code == 403
+    assert client.post(address, content=body, headers={"host": "example.com"}).status_code == 400
     # Without --api, there is no such address, and a program cannot upload.
     own = {"origin": "http://127.0.0.1:8765"}
-    assert closed.post(f"/{closed.guard.token}/segment/0", content=body, headers=own).status_code == 404
-    assert closed.post(f"/{closed.guard.token}/images?name=a.png", content=b"").status_code == 403
+    assert closed.post(f"/{closed.server.token}/segment/0", content=body, headers=own).status_code == 404
+    assert closed.post(f"/{closed.server.token}/images?name=a.png", content=b"").status_code == 403

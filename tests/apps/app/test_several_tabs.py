@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 
 from apps.app.image_sources import Source
+from apps.app.live import Live
 from apps.app.messages import encode_stroke
-from apps.app.open_images import OpenImages
 
 PNG = cv2.imencode(".png", np.zeros((40, 56, 3), np.uint8))[1].tobytes()
 
@@ -83,7 +83,7 @@ def added(uploads, limit=None):
     """Numbers of images uploaded at the same time, and all images."""
 
     async def run():
-        images = OpenImages([], Namespace(out="o", overwrite=False, device="cpu"))
+        images = Live([], Namespace(out="o", overwrite=False, device="cpu"))
         adding = (images.add_upload("same.png", PNG) for _ in range(uploads))
         numbers = await asyncio.gather(*adding, return_exceptions=True)
         images.stop_edits()
