@@ -1,10 +1,8 @@
-"""Labels of a volume for a list of records, in which a stroke changes the part in which it contradicts them.
+"""Labels of a volume for a list of records, in which a stroke changes what is near to where it contradicts them.
 
 The records up to the last one that is no stroke, or to the second label, are answered by one cut of the volume.  Each
-later stroke corrects the labels before it.  Voxels may take the label of the stroke that contradicts them, or any where
-it erases, in one part with it: a part of two voxels in thickness, and the voxels beside it.  All others keep their
-labels, by a second cut if the first one changes some.  So what is right in other slices stays right.  Parts that lose
-their last mark are dropped everywhere.
+later stroke corrects the labels before it: voxels that are farther from the contradiction than REACH keep them.  So
+what is right in other slices stays right.  Parts that lose their last mark are dropped everywhere.
 
 First labels can be grossly wrong.  So the volume is cut again, from all strokes, until this changes at most MAX_CHANGED
 of the objects: from then on, the labels are kept.  A new label is found by a cut of the volume, too.
@@ -17,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in, part_with
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in
 from apps.session.canvas import Canvas
 from apps.session.records import Describe, PackedMask, Record, Stroke, common_length, is_part, locator_of
 
+REACH = 1.0  # cube roots of the volume of the objects
 MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept
 
 # Marks; the same, completed where labels are kept; and the values of the labels -> labels, int16 (D, H, W)
@@ -45,7 +44,7 @@ class VolumeCorrections:
     """The labels after each stroke, compressed, so that only new ones are answered."""
 
     def __init__(self, shape: tuple[int, ...], spacing: np.ndarray):
-        self._canvas = Canvas(shape, shape, spacing)
+        self._canvas, self._spacing = Canvas(shape, shape, spacing), spacing
         self._records: Sequence[Record] = ()
         self._steps: list[Step] = []
         self._solved: Sequence[Record] | None = None  # of the last cut
@@ -73,6 +72,8 @@ class VolumeCorrections:
 
     def _step(self, records: Sequence[Record], last: Step | None, solve: Solve) -> Step:
         """The labels after some records, given those after fewer of them."""
+        from scipy.ndimage import distance_transform_edt
+
         self._canvas.change_to(records[: 0 if last is None else last.count])
         change = self._canvas.change_to(records)
         marks = self._canvas.all_marks()
@@ -80,28 +81,22 @@ class VolumeCorrections:
         values = tuple(sorted({*labels_in(marks), *located}))
         if len(values) < 2:
             return Step(len(records), values, None, 0)
-        before, held, wrong, is_settled = None, marks, None, False
+        before, held, is_settled = None, marks, False
         if last is not None and last.labels is not None and last.values == values:
             before, is_settled = last.labels.values(), last.is_settled
-            erased = np.zeros(marks.shape, bool)
-            erased[change.region] = (change.before != OPEN) & (change.after == OPEN)
-            wrong = erased | (marks != OPEN) & (marks != before)
+            wrong = (marks != OPEN) & (marks != before)
+            wrong[change.region] |= (change.before != OPEN) & (change.after == OPEN)
             if not wrong.any():
                 return last._replace(count=len(records))
-            is_open = np.full(marks.shape, erased.any())
-            for label in labels_in(marks[wrong]):
-                is_open |= before != label
-            held = np.where((marks == OPEN) & ~is_open, before, marks).astype(marks.dtype)
+            volume = np.count_nonzero((before > 0) | wrong) * np.prod(self._spacing)
+            is_far = distance_transform_edt(~wrong, sampling=self._spacing) > REACH * np.cbrt(volume)
+            held = np.where((marks == OPEN) & is_far, before, marks).astype(marks.dtype)
         self._solved = None  # if a cut is abandoned
         if not is_settled:
             labels = solve(marks, marks, values)
             is_settled = before is not None and _changed_share(before, labels) <= MAX_CHANGED
         if is_settled:
             labels = solve(marks, held, values)
-            if before is not None and wrong is not None:
-                keeps = (held == OPEN) & (labels != before) & ~part_with(wrong, labels != before)
-                if keeps.any():
-                    labels = solve(marks, np.where(keeps, before, held).astype(held.dtype), values)
         self._solved = records
         return Step(len(records), values, PackedMask.of(labels.astype(np.uint8)), len(records), is_settled)
 
