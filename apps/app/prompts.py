@@ -18,7 +18,6 @@ import base64
 import json
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from apps.app.image_sources import Image
 from apps.common.errors import InputError
 from apps.segmentation.hints import mask_in
 from apps.session import Session
+from apps.session.records import check_label
 from apps.session.session_export import KINDS, encoded_result
 
 RADIUS = 5.0  # pixels, of a click
@@ -34,18 +34,7 @@ MAX_PROMPTS = 1000  # of a request
 # Kinds of prompts, and what they may state besides.
 KEYS = {"stroke": {"radius", "label"}, "paint": {"label"}, "box": {"label"}, "start": set()}
 
-
-class Prompt(NamedTuple):
-    """A prompt of a request.
-
-    kind     of KEYS
-    value    points, or a box, or the content of an image file
-    """
-
-    kind: str
-    value: Any
-    label: int = 1
-    radius: float = RADIUS
+Prompt = dict  # as in the request, with the content of a file in place of its base64
 
 
 class _Kept:
@@ -80,7 +69,7 @@ class PromptSessions:
             raise InputError(f"there are {len(prompts)} prompts; 1 to {MAX_PROMPTS} are accepted")
         before, kept.prompts = kept.prompts, ()
         added = prompts[len(before) :]
-        same = before and prompts[: len(before)] == before and all(one.kind == "stroke" for one in added)
+        same = before and prompts[: len(before)] == before and all("stroke" in one for one in added)
         if not same:
             kept.session.restore(())
         _add(kept.session, added if same else prompts)
@@ -96,22 +85,38 @@ class PromptSessions:
 
 def _add(session: Session, prompts: Sequence[Prompt]) -> None:
     """Add prompts; painted ones first, as they replace all others."""
-    if any(prompt.kind == "paint" for prompt in prompts):
-        painted = np.full(session.shape, -1, np.int16)
-        for prompt in prompts:
-            if prompt.kind == "paint":
-                mask = mask_in(prompt.value, "prompts", "paint")
-                if mask.shape != session.shape:
-                    raise InputError(f"paint has shape {mask.shape}, but the image has {session.shape}")
-                painted[mask] = prompt.label
-        session.set_strokes(painted)
+    painted = np.full(session.shape, -1, np.int16)
     for prompt in prompts:
-        if prompt.kind == "box":
-            session.box(prompt.value, prompt.label)
-        elif prompt.kind == "stroke":
-            session.stroke(prompt.value, prompt.radius, prompt.label)
-        elif prompt.kind == "start":
-            session.start_from(mask_in(prompt.value, "prompts", "start"))
+        if "paint" in prompt:
+            mask = mask_in(prompt["paint"], "prompts", "paint")
+            if mask.shape != session.shape:
+                raise InputError(f"paint has shape {mask.shape}, but the image has {session.shape}")
+            painted[mask] = _label_of(prompt)
+    if (painted >= 0).any():
+        session.set_strokes(painted)
+    for number, prompt in enumerate(prompts):
+        try:
+            label = _label_of(prompt)
+            if "box" in prompt:
+                session.box(_whole(prompt["box"]), label)
+            elif "stroke" in prompt:
+                session.stroke(prompt["stroke"], prompt.get("radius", RADIUS), label)
+            elif "start" in prompt:
+                session.start_from(mask_in(prompt["start"], "prompts", "start"))
+        except (InputError, TypeError) as error:
+            raise InputError(f"prompts[{number}]: {error}") from None
+
+
+def _label_of(prompt: Prompt) -> int:
+    return check_label(prompt.get("label", 1), 0)
+
+
+def _whole(box) -> tuple[int, ...]:
+    """The whole pixels of a box of four finite numbers; InputError for anything else."""
+    is_box = isinstance(box, list) and len(box) == 4 and {*map(type, box)} <= {int, float}
+    if not is_box or not all(abs(one) <= 1e6 for one in box):  # not NaN
+        raise InputError("box must be [x0, y0, x1, y1] of finite numbers up to 1e6")
+    return tuple(int(value) for value in (*np.floor(box[:2]), *np.ceil(box[2:])))
 
 
 def read_json(data: bytes) -> dict:
@@ -130,56 +135,18 @@ def parse_prompts(content: dict) -> list[Prompt]:
     prompts = content.get("prompts")
     if set(content) != {"prompts"} or not isinstance(prompts, list):
         raise InputError('the request must be {"prompts": [...]}')
-    parsed = []
+    points, parsed = 0, []
     for number, prompt in enumerate(prompts):
-        try:
-            parsed.append(_parse_prompt(prompt))
-        except InputError as error:
-            raise InputError(f"prompts[{number}]: {error}") from None
-    if sum(len(prompt.value) for prompt in parsed if prompt.kind == "stroke") > MAX_POINTS:
+        kinds = [kind for kind in KEYS if isinstance(prompt, dict) and kind in prompt]
+        if len(kinds) != 1 or not set(prompt) <= {kinds[0], *KEYS[kinds[0]]}:
+            known = f"a prompt is an object with one of {', '.join(KEYS)}"
+            raise InputError(f"prompts[{number}]: {known}, and maybe its label or radius")
+        (kind,) = kinds
+        points += len(prompt[kind]) if kind == "stroke" and isinstance(prompt[kind], list) else 0
+        parsed.append(prompt | ({kind: decode_file(prompt[kind], kind)} if kind in ("paint", "start") else {}))
+    if points > MAX_POINTS:
         raise InputError(f"the strokes have more than {MAX_POINTS} points")
     return parsed
-
-
-def _parse_prompt(prompt) -> Prompt:
-    kinds = [kind for kind in KEYS if isinstance(prompt, dict) and kind in prompt]
-    if len(kinds) != 1 or not set(prompt) <= {kinds[0], *KEYS[kinds[0]]}:
-        raise InputError(f"a prompt is an object with one of {', '.join(KEYS)}, and maybe its label or radius")
-    (kind,) = kinds
-    label, radius = prompt.get("label", 1), prompt.get("radius", RADIUS)
-    if type(label) is not int or not 0 <= label <= 254:
-        raise InputError("label must be 0 for the background, or 1 to 254")
-    if type(radius) not in (int, float) or not 0 < radius <= 1e4:  # also NaN
-        raise InputError("radius must be above 0 and at most 1e4")
-    if kind == "stroke":
-        return Prompt(kind, points_of(prompt[kind], kind), label, float(radius))
-    if kind == "box":
-        return Prompt(kind, box_of(prompt[kind]), label)
-    return Prompt(kind, decode_file(prompt[kind], kind), label)
-
-
-def points_of(values, name: str) -> tuple:
-    """Points x, y as a tuple of pairs; InputError for anything else."""
-    if not isinstance(values, list) or not all(is_numbers(point, 2) for point in values):
-        raise InputError(f"{name} must be a list of points [x, y] of finite numbers up to 1e6")
-    return tuple((float(x), float(y)) for x, y in values)
-
-
-def box_of(values) -> tuple[int, int, int, int]:
-    """A box of four numbers, with whole pixels; InputError for anything else."""
-    if not is_numbers(values, 4):
-        raise InputError("box must be [x0, y0, x1, y1] of finite numbers up to 1e6")
-    x0, y0, x1, y1 = (int(value) for value in (*np.floor(values[:2]), *np.ceil(values[2:])))
-    return x0, y0, x1, y1
-
-
-def is_numbers(values, count: int) -> bool:
-    """Whether this is a list of `count` finite numbers up to 1e6."""
-    return (
-        isinstance(values, list)
-        and len(values) == count
-        and all(type(one) in (int, float) and abs(one) <= 1e6 for one in values)  # not NaN
-    )
 
 
 def decode_file(text, name: str) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from apps.app.image_sources import Image as AppImage
-from apps.app.prompts import MAX_PROMPTS, Prompt, PromptSessions
+from apps.app.prompts import MAX_PROMPTS, PromptSessions
 from apps.common.errors import InputError
 from apps.session import Session
 
@@ -68,17 +68,12 @@ def test_a_box_a_start_and_paint(ask, scene):
 
 def test_an_answer_depends_on_its_request_only(scene):
     """Clicks that are added, other ones, and marks after an error give the same labels as from nothing."""
-    away = Prompt("stroke", ((2.5, 2.5), (29.5, 2.5)), 0, 1.5)
+    click, box = {"stroke": [[16.5, 16.5]]}, {"box": [4, 5, 27, 28]}
+    away = {"stroke": [[2.5, 2.5], [29.5, 2.5]], "label": 0, "radius": 1.5}
+    second = box | {"label": 2}
     requests = [
-        [Prompt("stroke", ((16.5, 16.5),))],
-        [Prompt("stroke", ((16.5, 16.5),)), away],
-        [away],
-        [Prompt("box", (4, 5, 27, 28)), Prompt("stroke", ((16.5, 16.5),))],
-        [Prompt("box", (4, 5, 27, 28))],
-        [Prompt("stroke", ((16.5, 16.5),)), Prompt("box", (4, 5, 27, 28))],
-        [Prompt("box", (4, 5, 27, 28), 2)],
-        [Prompt("box", (4, 5, 27, 28), 2), Prompt("stroke", ((2.5, 2.5),))],
-        [Prompt("box", (4, 5, 27, 28), 2), Prompt("box", (1, 1, 8, 8))],
+        *([click], [click, away], [away], [box, click], [box], [click, box]),
+        *([second], [second, {"stroke": [[2.5, 2.5]]}], [second, {"box": [1, 1, 8, 8]}]),
     ]
 
     def find(sessions, marks):
@@ -87,7 +82,7 @@ def test_an_answer_depends_on_its_request_only(scene):
     kept = PromptSessions("cpu")
     for marks in requests + requests[::-1]:
         with pytest.raises(InputError, match="contains no pixel"):
-            find(kept, [marks[0], Prompt("box", (50, 50, 60, 60))])
+            find(kept, [marks[0], {"box": [50, 50, 60, 60]}])
         fresh = PromptSessions("cpu")
         for _ in range(2):
             assert np.array_equal(find(kept, marks), find(fresh, marks))
@@ -116,10 +111,10 @@ def test_an_upload_is_answered_without_a_page(ask, files):
         ({"prompts": [{"box": [1, 1, 9, 9], "radius": 1}]}, "a prompt is"),
         ({"prompts": [CLICK | {"label": True}]}, "label"),
         ({"prompts": [CLICK | {"label": 255}]}, "label"),
-        ({"prompts": [CLICK | {"radius": 1e5}]}, "radius"),
-        (b'{"prompts": [{"stroke": [[1, NaN]]}]}', "finite"),
+        ({"prompts": [CLICK | {"radius": 1e7}]}, "radius"),
+        (b'{"prompts": [{"stroke": [[1, NaN]]}]}', "NaN"),
         (b'{"prompts": [{"stroke": [[1, 1]], "radius": NaN}]}', "radius"),
-        ({"prompts": [{"stroke": [[1, 10**400]]}]}, "finite"),
+        ({"prompts": [{"stroke": [[1, 10**400]]}]}, "numbers"),
         ({"prompts": [{"stroke": [[1]]}]}, "points"),
         ({"prompts": [{"stroke": []}]}, "points"),
         ({"prompts": [{"stroke": [[1, 1]] * 20_001}]}, "more than 20000 points"),
