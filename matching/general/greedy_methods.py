@@ -11,8 +11,8 @@ from gridcut.device.choose import Implementation, Method
 from matching.core.parameters import check_seed, check_threads, device_for, keywords_for
 
 GREEDY_METHODS = {
-    "random": Method(Implementation("matching.general.random:solve", ("seed", "shuffled", "select"))),
-    "weighted": Method(Implementation("matching.general.weighted:solve", ("seed", "shuffled"))),
+    "random": Method(Implementation("matching.general.one_sided:random", ("seed", "shuffled", "select"))),
+    "weighted": Method(Implementation("matching.general.one_sided:weighted", ("seed", "shuffled"))),
     "sorted": Method(Implementation("matching.general.sorted:solve")),
     "parallel": Method(
         Implementation("matching.general.parallel:solve", ("seed", "threads", "p", "select", "rounds")),

@@ -38,9 +38,8 @@ import numpy as np
 
 from gridcut.device import inner_kernel, kernel, thread_count
 from gridcut.device.intrinsics import prefetch
+from matching.general.one_sided import PREFETCH_DISTANCE, heaviest_unmatched, prefetch_list
 from matching.general.order import CHUNK, NO_VERTEX, ONE, packed, parts_of, run_on_parts
-from matching.general.random import PREFETCH_DISTANCE
-from matching.general.weighted import heaviest_unmatched, prefetch_list
 
 BELOW_ALL = np.int64(-1)  # below all weights
 HEAP_AFTER = 8  # scans of all entries before a vertex gets a heap

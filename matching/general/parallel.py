@@ -37,10 +37,10 @@ import numpy as np
 
 from gridcut.device import kernel, thread_count
 from gridcut.device.intrinsics import prefetch
-from matching.general import random
+from matching.general import one_sided
 from matching.general.colour import colour_sums
+from matching.general.one_sided import PREFETCH_DISTANCE
 from matching.general.order import CHUNK, NO_VERTEX, ONE, packed, parts_of, random_entry, random_factor, run_on_parts
-from matching.general.random import PREFETCH_DISTANCE
 
 BLUE, RED, DEAD, MATCHED = (np.int8(i) for i in range(4))
 NO_LIVE_NEIGHBOUR = -2
@@ -178,5 +178,6 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
         stats["rounds"] += 1
         stats["matched"].append(sum(matched for _, matched in done))
     if len(active):
-        stats["edges"] += random.match_kernel(ptr, adj, active, partner, (partner >= 0).view(np.uint8), random.FIRST)
+        taken, numbers = (partner >= 0).view(np.uint8), (one_sided.NO_WEIGHTS, active, partner)
+        stats["edges"] += one_sided.match_kernel(ptr, adj, *numbers, taken, one_sided.FIRST)
     return stats
