@@ -44,7 +44,7 @@ from apps.common.stems import stem_of
 from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
-from apps.session.records import MAX_LABEL, Delete, Marks, MaskHint, Record, Stroke, boxes_of, common_length
+from apps.session.session_records import MAX_LABEL, Delete, Marks, MaskHint, Record, Stroke, boxes_of, common_length
 from apps.session.store import state_in
 from apps.warmup import warmup_jobs
 

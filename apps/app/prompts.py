@@ -26,8 +26,8 @@ from apps.app.image_sources import Image
 from apps.common.errors import InputError
 from apps.segmentation.hints import mask_in
 from apps.session import Session
-from apps.session.records import check_label
 from apps.session.session_export import KINDS, encoded_result
+from apps.session.session_records import check_label
 
 RADIUS = 5.0  # pixels, of a click
 MAX_PROMPTS = 1000  # of a request

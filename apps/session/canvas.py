@@ -19,7 +19,7 @@ import numpy as np
 
 from apps.segmentation.image_sizes import at_centres, reduced_marks
 from apps.segmentation.marks import BACKGROUND, OPEN
-from apps.session.records import (
+from apps.session.session_records import (
     Clear,
     Delete,
     Describe,

@@ -25,7 +25,7 @@ from apps.segmentation.image_sizes import at_centres, centres
 from apps.segmentation.marks import OBJECT, is_inside, labels_in
 from apps.segmentation.model import ImageView, Models, Request, prior_of, values_of
 from apps.session.canvas import Canvas
-from apps.session.records import Box, Locator, Lock, MaskHint, Record, locator_of, objects_of, paste
+from apps.session.session_records import Box, Locator, Lock, MaskHint, Record, locator_of, objects_of, paste
 from gridcut.device import DeviceName
 
 

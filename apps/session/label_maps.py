@@ -9,7 +9,7 @@ from apps.segmentation.image_sizes import at_centres
 from apps.segmentation.mask_images import array_in
 from apps.segmentation.soft_masks import soft_masks_of
 from apps.segmentation.start_mask import mask_of
-from apps.session.records import MAX_LABEL
+from apps.session.session_records import MAX_LABEL
 
 
 def label_map_of(values, name: str) -> np.ndarray | None:

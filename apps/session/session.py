@@ -3,7 +3,7 @@
 Labels are 0 for the background and 1, 2, ... for the objects, as in the label images that a session exports.  (Strokes
 for `segment_labels` differ in one point: there 0 is "no stroke", so the background needs a value of its own.)
 
-A session is a list of records (see apps.session.records).  What is shown is a function of this list, so undo and a
+A session is a list of records (see apps.session.session_records).  What is shown is a function of this list, so undo and a
 stored session give the earlier result again.  Whatever exception interrupts an answer, the records are those before
 it, and the next call answers them again.
 """
@@ -33,7 +33,7 @@ from apps.session.canvas import Canvas, Change
 from apps.session.image_answers import ImageAnswers
 from apps.session.label_maps import label_map_of
 from apps.session.latest_work import LatestWork
-from apps.session.records import (
+from apps.session.session_records import (
     Clear,
     Delete,
     Describe,

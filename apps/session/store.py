@@ -31,7 +31,7 @@ from apps.common.writing import is_special, reported
 from apps.segmentation import KEEP
 from apps.segmentation.hints import Hints, Instructions, Mask, ObjectOptions
 from apps.segmentation.marks import OBJECT, OPEN, has_both
-from apps.session.records import (
+from apps.session.session_records import (
     Box,
     Marks,
     MaskHint,

@@ -20,7 +20,7 @@ from apps.segmentation.part_cut import PartCut
 from apps.segmentation.terms import blend
 from apps.segmentation.volume_view import BINS, Histograms, VolumeView
 from apps.session.canvas import Canvas, Change
-from apps.session.records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locator_of
+from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locator_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_corrections import VolumeCorrections
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of

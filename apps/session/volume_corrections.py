@@ -17,7 +17,7 @@ import numpy as np
 
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in
 from apps.session.canvas import Canvas
-from apps.session.records import Describe, PackedMask, Record, Stroke, common_length, is_part, locator_of
+from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length, is_part, locator_of
 
 REACH = 1.0  # cube roots of the volume of the objects
 MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept

@@ -8,7 +8,7 @@ from PIL import Image
 
 from apps.cli import main
 from apps.common.images import read_image
-from apps.session.records import Box, Marks
+from apps.session.session_records import Box, Marks
 from apps.session.store import Store
 
 BOX = ["--box", "4,5,27,28"]

@@ -7,7 +7,7 @@ from scipy import ndimage
 
 import gridcut
 from apps.segmentation.terms import FORBIDDEN
-from apps.session.records import Box, Lock, Marks, Stroke, Unlock, effective
+from apps.session.session_records import Box, Lock, Marks, Stroke, Unlock, effective
 
 
 def disc_scene(height=40, width=56, seed=0, noise=18):

@@ -7,7 +7,7 @@ from PIL import Image
 from apps import cli, segment
 from apps.common.images import InputError
 from apps.session import Session
-from apps.session.records import boxes_of
+from apps.session.session_records import boxes_of
 from tests.apps.conftest import iou
 from tests.apps.session.scenes import near_polyline
 

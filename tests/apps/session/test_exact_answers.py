@@ -14,7 +14,7 @@ from apps.segmentation.hints import Mask
 from apps.segmentation.marks import is_inside, labels_in
 from apps.segmentation.model import ImageView, Request, values_of
 from apps.session import Session
-from apps.session.records import Box, MaskHint, locator_of, objects_of, paste
+from apps.session.session_records import Box, MaskHint, locator_of, objects_of, paste
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
 from tests.tiers import in_quick_tier
 

@@ -1,6 +1,6 @@
 """Undo and redo of records with their parts."""
 
-from apps.session.records import Clear, RecordHistory, make_stroke
+from apps.session.session_records import Clear, RecordHistory, make_stroke
 
 
 def stroke(is_part=False):
