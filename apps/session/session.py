@@ -3,9 +3,9 @@
 Labels are 0 for the background and 1, 2, ... for the objects, as in the label images that a session exports.  (Strokes
 for `segment_labels` differ in one point: there 0 is "no stroke", so the background needs a value of its own.)
 
-A session is a list of records (see apps.session.session_records).  What is shown is a function of this list, so undo and a
-stored session give the earlier result again.  Whatever exception interrupts an answer, the records are those before
-it, and the next call answers them again.
+A session is a list of records (see apps.session.session_records).  What is shown is a function of this list, so undo
+and a stored session give the earlier result again.  Whatever exception interrupts an answer, the records are those
+before it, and the next call answers them again.
 """
 
 from __future__ import annotations
