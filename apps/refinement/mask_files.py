@@ -1,6 +1,6 @@
 """Masks of one image in files, as networks, annotation programs and people write them.
 
-.npy, .npz          probabilities, logits or labels, as apps.segmentation.soft_masks reads arrays; .npz with one array
+.npy, .npz          probabilities, logits or labels, as apps.segmentation.masks reads arrays; .npz with one array
 images              PNG, TIFF and others: a mask, grey levels of 8 or 16 bits, floats, a label map
 COCO (.json)        annotations of the image with polygons or run lengths; of several images, by file name
 a folder            of files of the first two kinds, each the mask of one object, in order of name
@@ -16,11 +16,11 @@ from apps.common.images import by_number, read_bytes
 from apps.common.outputs import files_in
 from apps.common.stems import stem_of
 from apps.run.inputs import is_image_name
-from apps.segmentation.mask_images import ARRAYS, values_in
+from apps.segmentation.masks import ARRAYS, values_in
 
 
 def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.ndarray, str]:
-    """The masks of an image as an array, and their kind, for `apps.segmentation.soft_masks.soft_masks_of`.
+    """The masks of an image as an array, and their kind, for `apps.segmentation.masks.soft_masks_of`.
 
     Raises InputError, naming the option, for files that cannot be read or are of another kind.
     """

@@ -113,7 +113,7 @@ def _has_several(file: Path, image: Path, kind: str) -> bool:
     if kind != "auto" or file.is_dir() or file.suffix.lower() == ".json":
         return kind != "levels"
     from apps.refinement.mask_files import read_masks
-    from apps.segmentation.soft_masks import soft_masks_of
+    from apps.segmentation.masks import soft_masks_of
 
     values, kind = read_masks(file, image, kind)
     return soft_masks_of(values, kind, f"masks: {str(file)!r}").labels is not None
@@ -126,7 +126,7 @@ def _refine_one(job: Job, chosen) -> dict:
     from apps.refinement.mask_files import read_masks
     from apps.refinement.refinement import refine_soft
     from apps.segmentation.hints import remarks_on
-    from apps.segmentation.soft_masks import soft_masks_of
+    from apps.segmentation.masks import soft_masks_of
 
     clock = Clock()
     image, out, name = job.image, Path(chosen.out), stem_of(job.image)

@@ -25,8 +25,8 @@ from apps.refinement import KINDS
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.image_sizes import at_centres
 from apps.segmentation.marks import OPEN, has_both
+from apps.segmentation.masks import SoftMasks, soft_masks_of
 from apps.segmentation.model import ImageView
-from apps.segmentation.soft_masks import SoftMasks, soft_masks_of
 from apps.segmentation.soft_start import HELD, RefinedObject, SoftMask, refined
 from apps.segmentation.terms import SMOOTHNESS, UNIT
 from gridcut.device import DeviceName

@@ -21,6 +21,7 @@ from apps.common.images import as_floats
 from apps.common.rectangles import Rectangle, absolute, bounds, relative, tiles_of, widened
 from apps.common.row_blocks import in_parallel
 from apps.segmentation.colour_models import lab_image
+from apps.segmentation.grid_cut import banded_cut
 from apps.segmentation.image_sizes import enlarged_part
 from apps.segmentation.marks import BACKGROUND, OBJECT
 from apps.segmentation.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
@@ -109,13 +110,10 @@ class _Outline:
         codes = guess.view(np.uint8)
         free = cv2.dilate(codes, self.disc) - cv2.erode(codes, self.disc)
         self._hold_sides(free, around)
-        taking_part = cv2.dilate(free, np.ones((3, 3), np.uint8)) > 0
-        if self.closed is not None:
-            taking_part &= ~self.closed[around]
         labels = guess.copy()
-        box = bounds(taking_part)
-        if box is not None:
-            labels[box] = self._cut(absolute(box, around), guess[box], free[box] > 0, taking_part[box])
+        if (box := bounds(free)) is not None:
+            box = widened(box, 1, guess.shape)
+            labels[box] = self._cut(absolute(box, around), guess[box], free[box] > 0)
         return labels[relative(tile, around)]
 
     def _hold_sides(self, free, around) -> None:
@@ -130,16 +128,12 @@ class _Outline:
         if columns.stop < W:
             free[:, -1] = 0
 
-    def _cut(self, where, guess, free, taking_part):
+    def _cut(self, where, guess, free):
         """Minimum cut of a part of the image, in which the pixels that are not free keep their label."""
-        as_background, as_object = self._costs(where)
-        held = taking_part & ~free
-        source = np.where(held, self.forbidden * guess, as_background)
-        sink = np.where(held, self.forbidden * ~guess, as_object)
         lab = lab_image(as_floats(self.rgb[where]))
         edges = gridcut.contrast_edges(lab, weight=self.weight, connectivity=8, beta=self.beta, dtype=np.int32)
-        cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device="cpu")
-        return np.where(taking_part, cut.labels, guess)
+        closed = None if self.closed is None else self.closed[where]
+        return banded_cut(*self._costs(where), edges, guess, free, self.forbidden, closed)[0]
 
     def _costs(self, where):
         """Costs of the background and of the object for a part of the image, int32, one of them 0."""

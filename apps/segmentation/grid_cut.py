@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import gridcut
-from apps.common.figures import outline
 from apps.common.labelling import label_distances, labelling
-from apps.common.row_blocks import for_blocks, in_parallel
 from apps.segmentation.label_costs import LabelCosts
 from apps.segmentation.terms import FORBIDDEN, UNIT
 from gridcut.device import DeviceName
@@ -142,32 +140,22 @@ def minimum(unary: np.ndarray, edges: dict, device: DeviceName, start: np.ndarra
     return labelling(unary, edges, label_distances(len(unary), "potts", 1), start=start, device=device)
 
 
-def cut_near(unary, edges, guess, width, device):
-    """Minimum cut restricted to pixels near the outline of a guess, or whose own costs contradict the guess.
+def banded_cut(source, sink, edges, guess, free, forbidden=FORBIDDEN, closed=None, device: DeviceName = "cpu"):
+    """Minimum cut in a band of an image, and its labels, bool (H, W), which are those of a guess elsewhere.
 
-    Pixels within `width` of the outline and contradicting pixels are free.  The pixels adjacent to them are fixed to
-    the guess, and all others are masked out.
+    source, sink   costs of the background and of the object, int32 (H, W)
+    free           pixels of the band; the pixels beside it are held, and no others take part
+    forbidden      exceeds the total weight of all edges of a pixel
+    closed         pixels that take no part even there; or None
     """
     import cv2
 
-    as_background, as_object = unary
-    inside, outside = in_parallel([lambda: outline(guess, width), lambda: outline(~guess, width)])
-    opened, held = np.empty(guess.shape, np.uint8), np.empty(guess.shape, bool)
-    source, sink = np.empty(guess.shape, np.int32), np.empty(guess.shape, np.int32)
-
-    def open_rows(first, last):
-        rows = slice(first, last)
-        opened[rows] = inside[rows] | outside[rows] | ((as_object[rows] > as_background[rows]) == guess[rows])
-
-    def terminals_of_rows(first, last):
-        rows = slice(first, last)
-        held[rows] = taking_part[rows] & (opened[rows] == 0)
-        source[rows] = np.where(held[rows], np.int32(FORBIDDEN) * guess[rows], as_background[rows])
-        sink[rows] = np.where(held[rows], np.int32(FORBIDDEN) * ~guess[rows], as_object[rows])
-
-    for_blocks(open_rows, guess.shape)
-    taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
-    for_blocks(terminals_of_rows, guess.shape)
+    taking_part = cv2.dilate(free.view(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    if closed is not None:
+        taking_part &= ~closed
+    held = taking_part & ~free
+    source = np.where(held, np.int32(forbidden) * guess, source)
+    sink = np.where(held, np.int32(forbidden) * ~guess, sink)
     cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device=device)
     return np.where(taking_part, cut.labels, guess), cut
 

@@ -15,8 +15,7 @@ from apps.common.images import InputError, check_same_size, read_bytes
 from apps.segmentation.connected_parts import strokes_of
 from apps.segmentation.image_sizes import at_centres, reduced_mask
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, is_inside, labels_in
-from apps.segmentation.mask_images import values_in
-from apps.segmentation.start_mask import box_of_rectangle, fitted, mask_of
+from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, values_in
 from apps.segmentation.strokes import check_box, check_marks, marks_of_box
 
 MAX_LISTED = 3  # strokes in a message

@@ -58,8 +58,8 @@ from apps.common.suggestions import suggests
 from apps.segmentation import KEEP, connected_parts
 from apps.segmentation.full_size import find_labels
 from apps.segmentation.hints import DEFAULTS, Hints, Mask, ObjectOptions, combine, remarks_on
+from apps.segmentation.masks import mask_of
 from apps.segmentation.model import ROUNDS, ImageView, Request
-from apps.segmentation.start_mask import mask_of
 from apps.segmentation.strokes import marks_of
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult

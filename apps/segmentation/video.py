@@ -39,8 +39,8 @@ from apps.common.images import InputError, as_floats, check_same_size, to_bytes,
 from apps.common.suggestions import suggests
 from apps.segmentation.hints import Hints, Mask, combine
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, part_with
+from apps.segmentation.masks import mask_of
 from apps.segmentation.segmentation import segment_marked
-from apps.segmentation.start_mask import mask_of
 from apps.segmentation.strokes import check_marks, marks_of
 from apps.segmentation.terms import UNIT
 from apps.segmentation.video_carry import THIN, Carrier

@@ -31,8 +31,9 @@ import gridcut
 from apps.common.images import as_floats
 from apps.common.rectangles import bounds, widened
 from apps.segmentation.colour_models import COMPONENTS, Mixture, fit_mixture, lab_image, make_palette
+from apps.segmentation.grid_cut import banded_cut
 from apps.segmentation.soft_start import outline_distance
-from apps.segmentation.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT, mean_squared_step
+from apps.segmentation.terms import CONTRAST, SMOOTHNESS, UNIT, mean_squared_step
 from gridcut.core.cut import Cut
 from gridcut.device import DeviceName
 
@@ -110,8 +111,8 @@ class Carrier:
         cut = None
         if (box := bounds(band)) is not None:
             window = widened(box, 1, band.shape)  # with one pixel around it, which is fixed
-            cut = self._cut(as_floats(frame[window]), distance[window], disagreement[window], band[window])
-            self.mask[window] = cut.labels
+            parts = (array[window] for array in (distance, disagreement, band))
+            self.mask[window], cut = self._cut(as_floats(frame[window]), *parts)
         self._change = None if other is None else _thick(self.mask ^ other)
         return Carried(self.mask, cut)
 
@@ -141,21 +142,21 @@ class Carrier:
             )
         return np.ascontiguousarray(self._flow.calc(first, second, None)[:height, :width])
 
-    def _cut(self, rgb, distance, disagreement, band) -> Cut:
+    def _cut(self, rgb, distance, disagreement, band) -> tuple[np.ndarray, Cut]:
         lab = lab_image(rgb)
         palette = make_palette(rgb, lab)
         evidence = COLOUR_WEIGHT * self._log_ratio(palette.colour)[palette.index]
         evidence += DISTANCE_WEIGHT * distance / (1 + disagreement)
         costs = np.rint(UNIT * evidence).astype(np.int32)
-        costs[~band] = np.where(distance[~band] > 0, FORBIDDEN, -FORBIDDEN)
         edges = gridcut.contrast_edges(
             lab, weight=SMOOTHNESS * UNIT, connectivity=8, beta=CONTRAST / mean_squared_step(lab), dtype=np.int32
         )
-        cut = gridcut.max_flow(np.maximum(costs, 0), np.maximum(-costs, 0), edges, device=self.device)
+        source, sink = np.maximum(costs, 0), np.maximum(-costs, 0)
+        labels, cut = banded_cut(source, sink, edges, distance > 0, band, device=self.device)
         self._age += 1
         if self._age % REFIT_FRAMES == 0:
-            self._fit(palette, cut.labels)
-        return cut
+            self._fit(palette, labels)
+        return labels, cut
 
     def _log_ratio(self, colour):
         """log(p(colour | object) / p(colour | background)) at Lab colours (n, 3)."""

@@ -6,9 +6,7 @@ from apps.common.arguments import array_of
 from apps.common.images import InputError, pixels_in
 from apps.segmentation.hints import mask_in
 from apps.segmentation.image_sizes import at_centres
-from apps.segmentation.mask_images import array_in
-from apps.segmentation.soft_masks import soft_masks_of
-from apps.segmentation.start_mask import mask_of
+from apps.segmentation.masks import array_in, mask_of, soft_masks_of
 from apps.session.session_records import MAX_LABEL
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import array_of, check_number
 from apps.common.images import InputError
 from apps.segmentation.marks import OBJECT
-from apps.segmentation.start_mask import box_of_rectangle, fitted, mask_of, volume_mask_of
+from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, volume_mask_of
 from apps.segmentation.strokes import check_box, whole_numbers
 
 MAX_LABEL = 254  # so that marks are stored with 8 bits

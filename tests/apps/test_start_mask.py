@@ -11,7 +11,7 @@ from apps.segmentation.hints import Hints, read_mask
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.mask_scores import score
 from apps.segmentation.segmentation import segment_marked
-from apps.segmentation.start_mask import mask_of
+from apps.segmentation.masks import mask_of
 from tests.apps.conftest import iou, run_in
 
 run = run_in("segment")
