@@ -48,7 +48,7 @@ def segment_examples(folder: Path, device: "DeviceName"):
     import skimage.data
 
     from apps.common.images import to_rgb, write_image
-    from apps.segmentation.hints import ObjectOptions
+    from apps.segmentation.hints import Hints, ObjectOptions
     from apps.segmentation.matte import cut_out
     from apps.segmentation.segmentation import segment_marked
 
@@ -57,7 +57,7 @@ def segment_examples(folder: Path, device: "DeviceName"):
         shape = rgb.shape[:2]
         marks = marks_of_example(name, shape)
         clock = Clock()
-        result = segment_marked(rgb, marks, ObjectOptions(fill_holes=True), device=device)
+        result = segment_marked(rgb, Hints(marks, options=ObjectOptions(fill_holes=True)), device=device)
         clock.charge("method")
         seconds = clock.total()
         files = [
@@ -202,13 +202,13 @@ def compute_exact_disparities(folder: Path, device: "DeviceName"):
     import skimage.data
 
     from apps.common.images import to_rgb
-    from apps.segmentation.hints import ObjectOptions
+    from apps.segmentation.hints import Hints, ObjectOptions
     from apps.segmentation.segmentation import segment_marked
     from apps.stereo_matching.stereo_samples import layered_pair
 
     photo = np.ascontiguousarray(skimage.data.coffee())
     marks = marks_of_example("coffee", photo.shape[:2])
-    cup = segment_marked(to_rgb(photo), marks, ObjectOptions(fill_holes=True)).mask
+    cup = segment_marked(to_rgb(photo), Hints(marks, options=ObjectOptions(fill_holes=True))).mask
     yield compute_disparities(layered_pair(photo, cup), "coffee", folder)
 
 

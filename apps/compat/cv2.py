@@ -37,6 +37,8 @@ MAX_SAMPLES = 10_000  # pixels to which the mixtures that are returned are fitte
 COLOURS, COLOUR_SHIFT, COLOUR_PLACES = 512, 5, (64, 8, 1)  # colours that are compared: eight levels of each channel
 _fit_models = cv2.grabCut  # OpenCV's own, also after `cv2.grabCut = apps.compat.cv2.grabCut`
 
+EVERYTHING = ObjectOptions(keep="all")
+
 
 def grabCut(
     img: NDArray[np.uint8],
@@ -124,12 +126,12 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
     marks[codes == GC_BGD] = BACKGROUND
     rgb = to_rgb(img[..., ::-1])
     if mode == GC_INIT_WITH_RECT:
-        hints = Hints(marks)
+        hints = Hints(marks, options=EVERYTHING)
     elif (marks == OPEN).all() and _shows_outline(img, is_object):  # as from another program
-        hints = Hints(marks, mask=Mask(is_object))
+        hints = Hints(marks, mask=Mask(is_object), options=EVERYTHING)
     else:
-        hints = Hints(marks, labelling=is_object)
-    return segment_marked(rgb, hints, ObjectOptions(keep="all"), rounds=rounds).mask
+        hints = Hints(marks, labelling=is_object, options=EVERYTHING)
+    return segment_marked(rgb, hints, rounds=rounds).mask
 
 
 def _shows_outline(img, guess) -> bool:

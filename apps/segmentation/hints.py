@@ -49,41 +49,6 @@ class Mask(NamedTuple):
         return None if is_lost else Mask(values)
 
 
-@dataclass(frozen=True, eq=False)
-class Hints:
-    """What a user says about the object of an image (H, W).
-
-    strokes     marks of strokes or of a trimap, int8
-    box         the part of the box inside the image, or None; all outside is background
-    mask        a mask that colours can override, or None
-    labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
-    notes       messages for the user
-    """
-
-    strokes: np.ndarray
-    box: tuple[int, int, int, int] | None = None
-    mask: Mask | None = None
-    labelling: np.ndarray | None = None
-    notes: tuple[str, ...] = ()
-
-    @cached_property
-    def marks(self) -> np.ndarray:
-        """All constraints: the strokes and, where there is none, the outside of the box; int8 (H, W)."""
-        if self.box is None:
-            return self.strokes
-        return np.where(self.strokes == OPEN, marks_of_box(self.box, self.strokes.shape), self.strokes)
-
-    @property
-    def has_object(self) -> bool:
-        """Whether there are strokes on the object."""
-        return bool((self.strokes == OBJECT).any())
-
-    @property
-    def default_keep(self) -> str:
-        """Parts of the object to keep: with strokes alone those that they touch, else all."""
-        return "touching" if self.box is None and self.mask is None and self.has_object else "all"
-
-
 class ObjectOptions(NamedTuple):
     """Options of a single object, as of `apps.segment`; a session stores them."""
 
@@ -105,11 +70,41 @@ class ObjectOptions(NamedTuple):
 DEFAULTS = ObjectOptions()
 
 
-class Instructions(NamedTuple):
-    """What a run of `cutmatch segment` is told about the object of an image."""
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """What a user says about the object of an image (H, W).
 
-    hints: Hints
-    options: ObjectOptions
+    strokes     marks of strokes or of a trimap, int8
+    box         the part of the box inside the image, or None; all outside is background
+    mask        a mask that colours can override, or None
+    labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
+    notes       messages for the user
+    options     what parts of the object are wanted, and how strictly strokes are taken
+    """
+
+    strokes: np.ndarray
+    box: tuple[int, int, int, int] | None = None
+    mask: Mask | None = None
+    labelling: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    options: ObjectOptions = DEFAULTS
+
+    @cached_property
+    def marks(self) -> np.ndarray:
+        """All constraints: the strokes and, where there is none, the outside of the box; int8 (H, W)."""
+        if self.box is None:
+            return self.strokes
+        return np.where(self.strokes == OPEN, marks_of_box(self.box, self.strokes.shape), self.strokes)
+
+    @property
+    def has_object(self) -> bool:
+        """Whether there are strokes on the object."""
+        return bool((self.strokes == OBJECT).any())
+
+    @property
+    def default_keep(self) -> str:
+        """Parts of the object to keep: with strokes alone those that they touch, else all."""
+        return "touching" if self.box is None and self.mask is None and self.has_object else "all"
 
 
 def combine(
@@ -119,11 +114,12 @@ def combine(
     name: str = "strokes",
     earlier: Hints | None = None,
     mask: Mask | None = None,
+    options: ObjectOptions = DEFAULTS,
 ) -> Hints:
     """Combine marks of strokes or of a trimap (H, W), a box and a mask; all are optional.
 
     name      of the strokes or the trimap, for messages
-    earlier   hints of an earlier run: the strokes are added to its strokes, the others replace its own
+    earlier   hints of an earlier run: the strokes are added to its strokes, all else that is given replaces its own
 
     A start mask that is a full rectangle is treated as a box: it indicates no outline either.  Raises InputError for
     other sizes, a box outside the image, without anything that says where the object is, and if no pixel is left open.
@@ -138,6 +134,7 @@ def combine(
         strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
         box = earlier.box if box is None else box
         mask, labelling = mask or earlier.mask, earlier.labelling
+        options = options.or_else(earlier.options)
     if mask is not None and box is None and (box := box_of_rectangle(mask.values)) is not None:
         mask = None
     notes: list[str] = []
@@ -146,7 +143,7 @@ def combine(
     is_alone = box is None and mask is None
     if object_only := is_alone and _marks_object_only(strokes):
         notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
-    hints = Hints(strokes, box, mask, labelling, tuple(notes))
+    hints = Hints(strokes, box, mask, labelling, tuple(notes), options)
     if is_alone and not object_only:
         check_marks(strokes, shape, name)
     elif not (hints.marks == OPEN).any():

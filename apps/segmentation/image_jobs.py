@@ -74,13 +74,13 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         strokes = reading.strokes.result()
     shape = rgb.shape[:2]
     concurrently(prepare_lab)
-    given = read_location(job.hints, chosen, rgb, strokes)
-    hints, marks = given.hints, given.hints.marks
+    hints = read_location(job.hints, chosen, rgb, strokes)
+    marks = hints.marks
     truth = read_truth(job.truth) if job.truth is not None else None
     if truth is not None:
         check_same_size(truth, shape, "--truth")
     clock.charge("strokes")
-    result = segment_marked(rgb, hints, given.options, device=chosen.device)
+    result = segment_marked(rgb, hints, device=chosen.device)
     notes = (*hints.notes, *remarks_on(result.mask, hints.strokes))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)
@@ -92,7 +92,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         from apps.session.store import Store, stored_of
 
         with Store(chosen.save_session, "--save-session", replaces=True) as store:
-            store.begin(job.image.name, rgb, shape, stored_of(given, result.mask), "started")
+            store.begin(job.image.name, rgb, shape, stored_of(hints, result.mask), "started")
     if chosen.resume_session is not None and chosen.save_session is None and len(job.hints) > 1:
         kept = f"{chosen.resume_session} was not changed; pass --save-session to keep what was added"
         notes = (*notes, kept)

@@ -10,7 +10,7 @@ from apps.common.command import passed, spelled
 from apps.common.errors import InputError
 
 if TYPE_CHECKING:
-    from apps.segmentation.hints import Instructions
+    from apps.segmentation.hints import Hints
 
 
 OPTIONS = {  # and their help
@@ -61,7 +61,7 @@ def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str
             )
 
 
-def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Instructions":
+def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
     """Read the hints of a job for an image, RGB (H, W, 3); InputError as the readers raise.
 
     hints       files by option; a box as four integers
@@ -73,7 +73,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Instruct
     """
     from apps.common.images import to_bytes
     from apps.segmentation.box_files import Detection
-    from apps.segmentation.hints import Instructions, ObjectOptions, combine, read_mask
+    from apps.segmentation.hints import ObjectOptions, combine, read_mask
     from apps.segmentation.strokes import check_marks, codes_and_colours, read_strokes, read_trimap
 
     strokes, name, earlier = None, "--strokes", None
@@ -85,15 +85,14 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Instruct
     mask = read_mask(hints["start"]) if "start" in hints else None
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
     if "resume_session" in hints:
-        from apps.session.store import Store, instructions_in
+        from apps.session.store import Store, hints_in
 
         with Store(hints["resume_session"], "--resume-session") as store:
-            earlier, stored = instructions_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2])
-        options = options.or_else(stored)
+            earlier = hints_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2])
     box = hints.get("box")
     if isinstance(box, Detection):
         box = box.box(rgb.shape)
-    found = combine(rgb.shape[:2], strokes, box, name, earlier, mask)
+    found = combine(rgb.shape[:2], strokes, box, name, earlier, mask, options)
     if found.box is None and found.mask is None:
         check_marks(found.strokes, rgb.shape[:2], name)
-    return Instructions(found, options)
+    return found

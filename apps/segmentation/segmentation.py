@@ -57,7 +57,7 @@ from apps.common.images import InputError, to_bytes, to_rgb
 from apps.common.suggestions import suggests
 from apps.segmentation import KEEP, connected_parts
 from apps.segmentation.full_size import find_labels
-from apps.segmentation.hints import DEFAULTS, Hints, Mask, ObjectOptions, combine, remarks_on
+from apps.segmentation.hints import Hints, Mask, ObjectOptions, combine, remarks_on
 from apps.segmentation.masks import mask_of
 from apps.segmentation.model import ROUNDS, ImageView, Request
 from apps.segmentation.strokes import marks_of
@@ -187,9 +187,9 @@ def segment(
     mask = None if start is None else Mask(mask_of(start))
     if marks is None and box is None and mask is None:
         raise InputError("pass strokes, trimap, box or start, got none")
-    hints = combine(rgb.shape[:2], marks, box, name, mask=mask)
     options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
-    result = segment_marked(rgb, hints, options, rounds=rounds, device=device)
+    hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options)
+    result = segment_marked(rgb, hints, rounds=rounds, device=device)
     for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
         warnings.warn(note, stacklevel=3)
     return result
@@ -198,7 +198,6 @@ def segment(
 def segment_marked(
     rgb: NDArray[np.float32] | NDArray[np.uint8],
     hints: Hints | NDArray[np.int8],
-    options: ObjectOptions = DEFAULTS,
     *,
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
@@ -209,6 +208,7 @@ def segment_marked(
     """
     clock = Clock()
     hints = hints if isinstance(hints, Hints) else Hints(hints)
+    options = hints.options
     check_number(rounds, "rounds", integer=True)
     if rounds < 1:
         raise InputError(f"rounds must be 1 or more, got {rounds}")

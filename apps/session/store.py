@@ -29,7 +29,7 @@ from apps.common.images import to_bytes
 from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
 from apps.segmentation import KEEP
-from apps.segmentation.hints import Hints, Instructions, Mask, ObjectOptions
+from apps.segmentation.hints import Hints, Mask, ObjectOptions
 from apps.segmentation.marks import OBJECT, OPEN, has_both
 from apps.session.session_records import (
     Box,
@@ -350,7 +350,7 @@ def digest_of(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
     return digest.hexdigest()
 
 
-def instructions_in(stored: Stored, shape: tuple[int, int]) -> Instructions:
+def hints_in(stored: Stored, shape: tuple[int, int]) -> Hints:
     """What the records say to `cutmatch segment`, with all objects as one, as which the object found is continued."""
     from apps.session.canvas import Canvas
 
@@ -365,12 +365,11 @@ def instructions_in(stored: Stored, shape: tuple[int, int]) -> Instructions:
         box, mask = (None, Mask(kept)) if has_both(kept) else (box, mask)
     marks = np.minimum(canvas.all_marks(), OBJECT)
     place: Any = None if box is None else box.box  # of an image, so it has four numbers
-    return Instructions(Hints(marks, place, mask, found), stored.options)
+    return Hints(marks, place, mask, found, options=stored.options)
 
 
-def stored_of(given: Instructions, mask: np.ndarray) -> Stored:
+def stored_of(hints: Hints, mask: np.ndarray) -> Stored:
     """What `cutmatch segment` was told, as records, and the object that it found."""
-    hints = given.hints
     records: list[Record] = []
     if hints.box is not None:
         records.append(Box(tuple(hints.box)))
@@ -378,7 +377,7 @@ def stored_of(given: Instructions, mask: np.ndarray) -> Stored:
         records.append(MaskHint(PackedMask.of(hints.mask.values)))
     if (hints.strokes != OPEN).any():
         records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
-    return Stored(RecordHistory(tuple(records)), given.options, mask, COMMAND)
+    return Stored(RecordHistory(tuple(records)), hints.options, mask, COMMAND)
 
 
 def history_in(stored: Stored) -> RecordHistory:

@@ -6,16 +6,16 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import read_image
-from apps.segmentation.hints import Hints, Instructions, Mask, ObjectOptions
+from apps.segmentation.hints import Hints, Mask, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.strokes import marks_of
-from apps.session.store import Store, instructions_in, stored_of
+from apps.session.store import Store, hints_in, stored_of
 
 
 @pytest.fixture
 def given(scene):
-    hints = Hints(marks_of(scene.strokes), scene.box, Mask(scene.truth))
-    return Instructions(hints, ObjectOptions("largest", True, 3))
+    options = ObjectOptions("largest", True, 3)
+    return Hints(marks_of(scene.strokes), scene.box, Mask(scene.truth), options=options)
 
 
 def save(path, rgb, name, given, mask):
@@ -25,7 +25,7 @@ def save(path, rgb, name, given, mask):
 
 def load(path, rgb):
     with Store(path) as store:
-        return instructions_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2])
+        return hints_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2])
 
 
 def run(files, *arguments, image="photo.png"):
@@ -41,17 +41,17 @@ def read_mask(files):
 def test_a_session_is_read_as_it_was_written(files, scene, given, full):
     rgb = read_image(files / "photo.png")
     if not full:
-        given = Instructions(Hints(given.hints.strokes), given.options._replace(keep=None))
+        given = Hints(given.strokes, options=given.options._replace(keep=None))
     save(files / "a.sqlite", rgb, "photo.png", given, ~scene.truth)
     Image.fromarray(scene.image).save(files / "renamed.bmp")
-    found, options = load(files / "a.sqlite", read_image(files / "renamed.bmp"))
-    np.testing.assert_array_equal(found.strokes, given.hints.strokes)
-    assert (found.mask is None) == (given.hints.mask is None)
+    found = load(files / "a.sqlite", read_image(files / "renamed.bmp"))
+    np.testing.assert_array_equal(found.strokes, given.strokes)
+    assert (found.mask is None) == (given.mask is None)
     if found.mask is not None:
-        np.testing.assert_array_equal(found.mask.values, given.hints.mask.values)
+        np.testing.assert_array_equal(found.mask.values, given.mask.values)
     np.testing.assert_array_equal(found.labelling, ~scene.truth)
-    assert found.box == given.hints.box
-    assert options == given.options
+    assert found.box == given.box
+    assert found.options == given.options
 
 
 def test_strokes_are_added_to_a_session(files, scene):
@@ -68,10 +68,10 @@ def test_strokes_are_added_to_a_session(files, scene):
     outside = np.ones_like(second)
     outside[5:28, 4:27] = False
     assert not second[outside].any(), "the box is still in force"
-    hints, options = load(files / "s.sqlite", read_image(files / "photo.png"))
+    hints = load(files / "s.sqlite", read_image(files / "photo.png"))
     np.testing.assert_array_equal(hints.strokes, np.where(strokes == 2, BACKGROUND, OPEN))
     assert hints.box == scene.box
-    assert options.min_area == 2
+    assert hints.options.min_area == 2
     np.testing.assert_array_equal(hints.labelling, second)
 
     again = np.zeros((32, 32), np.uint8)
@@ -124,7 +124,7 @@ def test_options_of_the_command_replace_those_of_the_session(files):
 )
 def test_bad_lines(files, scene, given, arguments, message, rejects):
     save(files / "other.sqlite", np.zeros((32, 32, 3), np.float32), "other.png", given, ~scene.truth)
-    small = Instructions(Hints(np.full((8, 9), OPEN, np.int8)), given.options)
+    small = Hints(np.full((8, 9), OPEN, np.int8), options=given.options)
     save(files / "small.sqlite", np.zeros((8, 9, 3), np.float32), "small.png", small, np.zeros((8, 9), bool))
     (files / "mine.sqlite").write_text("{}")
     words = [files / word if word.endswith((".sqlite", ".png", ".txt")) else word for word in arguments]

@@ -10,8 +10,8 @@ from apps import refine, segment
 from apps.segmentation.hints import Hints, read_mask
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.mask_scores import score
-from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.masks import mask_of
+from apps.segmentation.segmentation import segment_marked
 from tests.apps.conftest import iou, run_in
 
 run = run_in("segment")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import read_image
-from apps.session.store import Store, instructions_in
+from apps.session.store import Store, hints_in
 from tests.apps.app.browser_page import IN_BROWSER, OBJECT, no_errors
 from tests.apps.conftest import iou
 
@@ -53,7 +53,7 @@ def test_an_object_is_cut_and_saved(photographs, browse):
         shutil.copy(path, photographs / "copy")
     rgb = read_image(photographs / "in" / "astronaut.png")
     with Store(photographs / "copy" / "astronaut-session.sqlite") as store:
-        marks = instructions_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2]).hints.strokes
+        marks = hints_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2]).strokes
     Image.fromarray(np.choose(marks + 1, (0, 2, 1)).astype(np.uint8)).save(photographs / "strokes.png")
     arguments = ["--strokes", photographs / "strokes.png", "--out", photographs / "command", "--device", "cpu"]
     assert cli.main(["segment", *map(str, (photographs / "in" / "astronaut.png", *arguments)), "--quiet"]) == 0

@@ -13,7 +13,7 @@ from apps.common.annotations import mask_of_segmentation
 from apps.common.errors import OutputError
 from apps.common.images import InputError, read_image, to_rgb
 from apps.session import Session
-from apps.session.store import Store, instructions_in
+from apps.session.store import Store, hints_in
 
 
 def assert_same(one, other):
@@ -55,9 +55,9 @@ def test_a_stored_session_continues(rich, disc, tmp_path):
             assert_same(again, loaded)
 
 
-def hints_in(path, image):
+def given_in(path, image):
     with Store(path) as store:
-        return instructions_in(store.read(to_rgb(image), image.shape[:2]), image.shape[:2]).hints
+        return hints_in(store.read(to_rgb(image), image.shape[:2]), image.shape[:2])
 
 
 def test_a_start_mask_that_a_box_replaced_is_no_start_of_the_command(session, disc, tmp_path):
@@ -66,8 +66,8 @@ def test_a_start_mask_that_a_box_replaced_is_no_start_of_the_command(session, di
     session.save(tmp_path / "a.sqlite", "photo.png")
     session.box((6, 1, 50, 39))
     session.save(tmp_path / "b.sqlite", "photo.png")
-    assert hints_in(tmp_path / "a.sqlite", image).mask is not None
-    hints = hints_in(tmp_path / "b.sqlite", image)
+    assert given_in(tmp_path / "a.sqlite", image).mask is not None
+    hints = given_in(tmp_path / "b.sqlite", image)
     assert hints.mask is None
     assert hints.box == (6, 1, 50, 39)
 
