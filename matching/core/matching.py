@@ -145,8 +145,7 @@ class Matching(Result):
         return tuple(to_library(a, getattr(self._graph, "library", None)) for a in arrays)
 
 
-# The matching that `start=` gives to a search.  matching/solving_cuda.py checks starts on the GPU and raises the same
-# errors.  O(n + m + edges of the rows that are matched in it)
+# The matching that `start=` gives to a search.  O(n + m + edges of the rows that are matched in it)
 
 
 def start_on_host(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
@@ -160,11 +159,11 @@ def start_on_host(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]
 
     given = plain_array("start", to_host(getattr(start, "row_match", start)))
     if given.shape != (graph.rows,):
-        raise wrong_shape(given.shape, graph.rows)
+        raise ValueError(f"start must hold the column of each of the {graph.rows} rows, got shape {given.shape}")
     if given.dtype.kind not in "iu" and given.size:
-        raise wrong_dtype(given.dtype)
+        raise TypeError(f"start must hold integers, the column of each row or -1, got dtype {given.dtype}")
     if given.size and not (given.min() >= -1 and given.max() < graph.cols):
-        raise wrong_columns(graph.cols)
+        raise ValueError(f"start must hold columns in 0 ... {graph.cols - 1}, or -1 for unmatched rows")
     row_match[:] = given
     rows = np.flatnonzero(row_match >= 0)
     col_match[row_match[rows]] = rows
@@ -173,15 +172,3 @@ def start_on_host(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]
     except CertificateError as error:
         raise ValueError(f"start must be a matching in the graph: {error}; set such rows to -1") from None
     return row_match, col_match
-
-
-def wrong_shape(shape, rows: int) -> ValueError:
-    return ValueError(f"start must hold the column of each of the {rows} rows, got shape {tuple(shape)}")
-
-
-def wrong_dtype(dtype) -> TypeError:
-    return TypeError(f"start must hold integers, the column of each row or -1, got dtype {dtype}")
-
-
-def wrong_columns(cols: int) -> ValueError:
-    return ValueError(f"start must hold columns in 0 ... {cols - 1}, or -1 for unmatched rows")

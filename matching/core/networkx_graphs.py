@@ -5,67 +5,39 @@ those with 1.  Without that attribute the nodes are coloured, and the first node
 columns are in the graph's order of nodes.
 """
 
+from itertools import compress
+
 import numpy as np
 
-from gridcut.device import kernel
 from gridcut.device.networkx_graph import AdjacencyLists, NetworkxGraph
 from gridcut.device.two_colours import COLUMN, ROW, two_colours
 
 WEIGHT = "weight"  # networkx's name of the edge attribute
 
 
-@kernel
-def select_rows(indptr, indices, side):
-    """The pointers and column indices of the rows, whose ends must be columns, and an entry for which this fails or -1.
+def bipartite_lists(graph: NetworkxGraph) -> tuple[tuple, list, list]:
+    """The lists (indptr, indices, shape) of a bipartite graph, and its nodes that are the rows and the columns.
 
     Rows and columns are numbered in the order of the nodes.
     """
-    number = np.empty(side.size, np.int64)
-    rows = columns = count = 0
-    for v in range(side.size):
-        if side[v] == COLUMN:
-            number[v] = columns
-            columns += 1
-        else:
-            rows += 1
-            count += indptr[v + 1] - indptr[v]
-    row_ptr, row_adj = np.zeros(rows + 1, np.int64), np.empty(count, np.int64)
-    row = at = 0
-    for v in range(side.size):
-        if side[v] == COLUMN:
-            continue
-        for k in range(indptr[v], indptr[v + 1]):
-            if side[indices[k]] != COLUMN:
-                return row_ptr, row_adj, k
-            row_adj[at] = number[indices[k]]
-            at += 1
-        row += 1
-        row_ptr[row] = at
-    return row_ptr, row_adj, -1
-
-
-def bipartite_lists(graph: NetworkxGraph) -> tuple[tuple, list, list]:
-    """The lists (indptr, indices, shape) of a bipartite graph, and its nodes that are the rows and the columns."""
     lists = _undirected(graph)
     side = _given_sides(graph, lists.nodes)
+    tail = np.repeat(np.arange(len(lists.nodes)), np.diff(lists.indptr))
     if side is None:
         side = np.empty(len(lists.nodes), np.int8)
         _, wrong = two_colours(lists.indptr, lists.indices, side)
-        row_ptr, row_adj, _ = select_rows(lists.indptr, lists.indices, side)
     else:
-        row_ptr, row_adj, wrong = select_rows(lists.indptr, lists.indices, side)
-        if wrong < 0 and 2 * len(row_adj) != len(lists.indices):  # an edge inside the columns
-            _, _, wrong = select_rows(lists.indptr, lists.indices, ROW + COLUMN - side)
+        wrong = next(iter(np.flatnonzero(side[tail] == side[lists.indices])), -1)
     if wrong >= 0:
-        tail = int(np.searchsorted(lists.indptr, wrong, side="right")) - 1
+        u, v = lists.nodes[tail[wrong]], lists.nodes[lists.indices[wrong]]
         raise ValueError(
-            f"graph is not bipartite: the edge ({lists.nodes[tail]!r:.60}, {lists.nodes[lists.indices[wrong]]!r:.60}) "
-            "joins two nodes of one side; matching.greedy accepts general graphs"
+            f"graph is not bipartite: the edge ({u!r:.60}, {v!r:.60}) joins two nodes of one side; matching.greedy "
+            "accepts general graphs"
         )
-    sides: tuple[list, list] = [], []
-    for node, which in zip(lists.nodes, side.tolist(), strict=True):
-        sides[which].append(node)
-    rows, cols = sides
+    is_row, sizes = side == ROW, np.diff(lists.indptr)
+    row_ptr = np.concatenate([[0], np.cumsum(sizes[is_row])])
+    row_adj = (np.cumsum(~is_row) - 1)[lists.indices[is_row[tail]]]
+    rows, cols = (list(compress(lists.nodes, which)) for which in (is_row, ~is_row))
     return (row_ptr, row_adj, (len(rows), len(cols))), rows, cols
 
 

@@ -160,8 +160,8 @@ def test_starts(where):
         ([0.0, 1.0, -1.0], "start must hold integers"),
         (there([0, 1, 5]), "start must hold columns in 0 ... 1"),
         ([-2, 1, 0], "start must hold columns in 0 ... 1"),
-        ([1, -1, -1], "1 rows are matched along no edge"),
-        ([0, -1, 0], "1 rows share a column with another"),
+        ([1, -1, -1], "row 0 is matched along no edge"),
+        ([0, -1, 0], "row 0 is matched along no edge, or to a vertex matched otherwise"),
     ]
     small = (there(np.array([0, 1, 2, 4])), there(np.array([0, 1, 0, 1])), (3, 2))
     for start, message in wrong:

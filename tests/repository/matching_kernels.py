@@ -92,13 +92,3 @@ def g_pr_cuda():
     graph = types.NamedTuple((longs, ids, longs, ids, ids, ids, ids, ids), Labelled)
     rest = (longs, longs, int32, float64, int32)
     return [("first", first_kernel, (graph, longs, int32, float64)), ("lists", lists_kernel, (graph, ids, ids, *rest))]
-
-
-def solving_cuda():
-    from matching.solving_cuda import start_kernel
-
-    ids, longs = int32[::1], int64[::1]
-    return [
-        (f"start {kind}", start_kernel, (kind[::1], int64, int64, longs, ids, ids, ids, longs))
-        for kind in (int32, int64)
-    ]
