@@ -7,14 +7,26 @@ that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels cha
 
 `find` begins with each of the prior's initial weights (apps.segmentation.model); a start ends where an earlier one
 ended, if it meets the labels found there.  Of the results for one object, it takes the one that separates colours best
-(apps.segmentation.colour_separation).  An object that is not plausible (apps.segmentation.plausible_objects) does not
-win.  If  none is, the deepest pixels of a box are constrained to be object, and the costs of a mask are multiplied by
-FIRM.
+(see below).  An object that is not plausible (`is_plausible`) does not win.  If none is, the deepest pixels of a box are
+constrained to be object, and the costs of a mask are multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
 
 A large image is segmented at reduced size first; see apps.segmentation.full_size.
+
+Which labelling separates colours best: the energy of apps.segmentation.segmentation contains the fit of two mixtures.
+Fits of the same labelling differ with the models they started from, often by more than the energies of two labellings.
+The comparison therefore uses histograms, whose best fit is unique.  With n_i pixels of the object in bin i, m_i of the
+background, and n, m their sums,
+
+    C(x) = sum_i ( -n_i log(n_i / n) - m_i log(m_i / m) )  +  sum_pq w_pq [x_p != x_q]
+
+is the minimum of the energy over all pairs of histograms [1], without costs by location.  Labellings whose colours
+overlap less, and whose outlines follow edges, have a smaller C [2].
+
+[1] Vicente, Kolmogorov, Rother. "Joint optimization of segmentation and appearance models." ICCV 2009.
+[2] Tang, Gorelick, Veksler, Boykov. "GrabCut in one cut." ICCV 2013.
 """
 
 from collections.abc import Callable
@@ -24,17 +36,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.segmentation.colour_separation import colour_cost
+from apps.segmentation.colour_models import Palette
 from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.grid_cut import GridCut, labels_of, minimum, outline_cost
 from apps.segmentation.marks import BACKGROUND
 from apps.segmentation.model import ImageView, Models, Prior, Request, prior_of
-from apps.segmentation.plausible_objects import is_plausible
 from apps.segmentation.terms import FORBIDDEN
 from gridcut.device import DeviceName
 
 MAX_CHANGED_SHARE = 0.001  # labels stay if at most this share of the pixels changed
 SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible object is found
+BOX_SPAN = 0.5  # least share of the width, and of the height, of a box that its object spans
+BIN = 3.0  # Lab units: side of a bin
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 
 Check = Callable[..., None] | None  # may raise at any time, to stop
@@ -201,3 +214,38 @@ def with_parts_reassigned(view: ImageView, request: Request, found: Found, edges
     unary, labels = view.costs(found.models).everywhere(request.marks), labels_of(found.solved, values)
     labels, solved = reassigned(values, unary, labels, found.solved, request.anchors, edges, device)
     return found._replace(labels=labels, solved=solved)
+
+
+def is_plausible(mask: np.ndarray, is_object: np.ndarray, is_background: np.ndarray) -> bool:
+    """Whether a mask of an image or a volume shows more than nothing: for marks on the object, more than these marks.
+
+    Without such marks, the pixels that are not background are a box, and its object spans at least BOX_SPAN of it in
+    all directions, because a user draws a box around an object [1].
+
+    [1] Lempitsky, Kohli, Rother, Sharp. "Image segmentation with a bounding box prior." ICCV 2009.
+    """
+    if is_object.any():
+        return bool(np.count_nonzero(mask) > np.count_nonzero(is_object))
+    others = [tuple({*range(mask.ndim)} - {axis}) for axis in range(mask.ndim)]
+    return bool(mask.any()) and all(
+        np.ptp(np.flatnonzero(mask.any(axis=axes))) + 1 >= BOX_SPAN * np.count_nonzero((~is_background).any(axis=axes))
+        for axes in others
+    )
+
+
+def colour_cost(palette: Palette, mask: np.ndarray) -> float:
+    """The first sum of C for a mask, bool (H, W), in nats."""
+    box = np.floor(palette.colour / BIN).astype(np.int64)
+    box -= box.min(axis=0)
+    width = box.max(axis=0) + 1
+    entry_bin = (box[:, 0] * width[1] + box[:, 1]) * width[2] + box[:, 2]
+    entry_bin = np.unique(entry_bin, return_inverse=True)[1]
+    whole = np.bincount(entry_bin, palette.count)
+    inside = np.bincount(entry_bin, palette.counts(mask))
+    return _coded(inside) + _coded(whole - inside)
+
+
+def _coded(count):
+    """Total nats of pixels with these counts per bin, each coded by the frequency of its bin."""
+    count = count[count > 0]
+    return float(count @ np.log(count.sum() / count))

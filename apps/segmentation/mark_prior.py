@@ -16,7 +16,7 @@ the sides [2], and q in [-1, 1] compares the barrier distances from the object's
 
 Colours of a few pixels are a poor first model, so the pixels that g assigns to either label serve as well.  For dots,
 the pixels that q assigns and the marks alone are further initialisations, whose results
-apps.segmentation.colour_separation compares.
+apps.segmentation.fit compares.
 
 [1] Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
 [2] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.

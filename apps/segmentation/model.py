@@ -32,10 +32,9 @@ from apps.segmentation.colour_models import (
     whole_density,
 )
 from apps.segmentation.geodesic import depth_in_box, geodesic_excess, geodesic_preference
-from apps.segmentation.grid_cut import edges_outside
+from apps.segmentation.grid_cut import LabelCosts, edges_outside
 from apps.segmentation.hints import Mask
 from apps.segmentation.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
-from apps.segmentation.label_costs import LabelCosts
 from apps.segmentation.mark_prior import FEW, mark_prior, side_lengths
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
 from apps.segmentation.start_mask import MaskPrior, start_of

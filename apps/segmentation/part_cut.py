@@ -31,8 +31,7 @@ import numpy as np
 
 from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.fit import Check
-from apps.segmentation.grid_cut import GridCut, outline_cost
-from apps.segmentation.label_costs import LabelCosts
+from apps.segmentation.grid_cut import GridCut, LabelCosts, outline_cost
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.terms import UNIT
 from apps.segmentation.volume_view import BINS, Histograms, VolumeView

@@ -17,13 +17,13 @@ never increase.
 
 For a box, all pixels outside are background.  The pixels inside with the largest minimum barrier distance from outside
 [4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
-tried, and apps.segmentation.colour_separation compares the results.  Edges of a box count the steps of a blurred image
+tried, and apps.segmentation.fit compares the results.  Edges of a box count the steps of a blurred image
 as well, because outlines in a box are often soft, and texture is not (see apps.segmentation.terms).
 
 Few strokes trust colours less, take the sides of the image for background, and try further initial models, as
 apps.segmentation.mark_prior describes.
 
-An object that is empty, or too small for its box, does not win (see apps.segmentation.plausible_objects).  If no other
+An object that is empty, or too small for its box, does not win (see apps.segmentation.fit).  If no other
 is found in a box, its deepest pixels are constrained to be object.
 
 With a box and strokes as well, both kinds of costs by location add up, the initial models contain the colours of the

@@ -15,12 +15,10 @@ from collections.abc import Callable
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.segmentation.fit import SEED_SHARE, Found, found_from_each
-from apps.segmentation.grid_cut import GridCut
-from apps.segmentation.label_costs import NO_LOCATION
+from apps.segmentation.fit import SEED_SHARE, Found, found_from_each, is_plausible
+from apps.segmentation.grid_cut import NO_LOCATION, GridCut
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.model import BOX_SHARES, Prior, Request
-from apps.segmentation.plausible_objects import is_plausible
 from apps.segmentation.volume_view import BINS, VolumeView
 from gridcut.device import DeviceName
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from apps.segmentation import fit
 from apps.segmentation.colour_models import lab_image, make_palette
-from apps.segmentation.colour_separation import colour_cost
+from apps.segmentation.fit import colour_cost
 from apps.segmentation.model import BOX_SHARES
 from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.strokes import marks_of_box

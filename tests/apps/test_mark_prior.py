@@ -5,8 +5,8 @@ import pytest
 
 from apps.segmentation import mark_prior as prior
 from apps.segmentation.colour_models import lab_image, make_palette, whole_density
+from apps.segmentation.fit import is_plausible
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
-from apps.segmentation.plausible_objects import is_plausible
 from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.strokes import marks_of_box
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.segmentation.label_costs import LabelCosts
+from apps.segmentation.grid_cut import LabelCosts
 
 
 @pytest.mark.parametrize("shape", [(6, 7), (3, 5, 4)])

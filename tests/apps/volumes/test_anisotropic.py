@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from apps.segmentation.surface_measure import direction_factors, directions
+from apps.segmentation.volume_view import direction_factors, directions
 from benchmarks.thick_slices import dice, masks
 
 
