@@ -7,8 +7,8 @@ that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels cha
 
 `find` begins with each of the prior's initial weights (apps.segmentation.model); a start ends where an earlier one
 ended, if it meets the labels found there.  Of the results for one object, it takes the one that separates colours best
-(see below).  An object that is not plausible (`is_plausible`) does not win.  If none is, the deepest pixels of a box are
-constrained to be object, and the costs of a mask are multiplied by FIRM.
+(see below).  An object that is not plausible (`is_plausible`) does not win.  If none is, the deepest pixels of a box
+are constrained to be object, and the costs of a mask are multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.

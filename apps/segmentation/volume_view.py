@@ -1,10 +1,10 @@
 """What a volume says: grey levels, edge weights by contrast, and models of labels, a histogram of levels each.
 
 Edge weights measure the area of a cut's surface, for any neighbourhood and shape of a voxel [1].
-A surface of normal n crosses |n . d| / V edges of the offset d per unit of area, for voxels of volume V.  Weights times these
-numbers, summed over the offsets, are proportional to the area (formula of Cauchy and Crofton) if the weight of an offset
-is  (solid angle of the directions closest to d) / |d|.  `gridcut.contrast_edges` divides by |d|; the rest is here.
-Without it, 26 neighbours would smooth several times as strongly as 6, and thick voxels unevenly.
+A surface of normal n crosses |n . d| / V edges of the offset d per unit of area, for voxels of volume V.  Weights times
+these numbers, summed over the offsets, are proportional to the area (formula of Cauchy and Crofton) if the weight of an
+offset is  (solid angle of the directions closest to d) / |d|.  `gridcut.contrast_edges` divides by |d|; the rest is
+here.  Without it, 26 neighbours would smooth several times as strongly as 6, and thick voxels unevenly.
 
 [1] Boykov, Kolmogorov. "Computing geodesics and minimal surfaces via graph cuts." ICCV 2003.
 """
