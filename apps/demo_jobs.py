@@ -96,7 +96,7 @@ def compute_flows(folder: Path, device: "DeviceName"):
         result = flow(sample.first, sample.second, device=device)
         clock.charge("method")
         seconds = clock.total()
-        scores = score_flow(result.flow, sample.flow, sample.known).as_dict()
+        scores = score_flow(result.flow, sample.flow, sample.known).rounded()
         files = [write_image(folder / f"{name}-flow.png", flow_sheet(sample.first, result, sample.flow, sample.known))]
         found = f"{len(result.matches)} matches, EPE {scores['epe']:.2f} px"
         measured = {"matches": len(result.matches), "epe": round(scores["epe"], 4)}

@@ -22,6 +22,7 @@ Each pair writes two files to the --out folder, under the first frame's name, an
   matches   NAME-matches.csv: the sparse matches
 """
 
+import itertools
 import os
 from dataclasses import dataclass
 from functools import partial
@@ -46,12 +47,13 @@ KINDS = ("flow", "colour", "error", "arrows", "warped", "matches")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two frames as paths or arrays, their ground truth and matches, and the name of the results.
+    """Two frames as paths or arrays, their ground truth and matches, and the name and number of the results.
 
     `first_frame` and `second_frame` are the same frames, with what other pairs of the sequence computed from them.
     """
 
     name: str
+    number: int
     shown: str
     first: object
     second: object
@@ -144,53 +146,43 @@ def _kinds(chosen) -> list[str]:
 
 def _pairs(chosen):
     """Return the pairs in order, whether they form a sequence, and the number of a video's pairs if known."""
-    names = chosen.frames
+    names, path = chosen.frames, Path(chosen.frames[0])
     if len(names) > 2:
         raise InputError(f"frames: got {len(names)} files; pass two frames, or one folder, video or stack")
-    path = Path(names[0])
+    if len(names) == 1 and not os.path.isdir(path):
+        from apps.common.sequences import is_single_image, open_sequence
+
+        if is_single_image(path):
+            raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
+        sequence = open_sequence(path, "frames")
+        return _of_sequence(sequence, path, chosen), True, None if sequence.count is None else sequence.count - 1
+    files = list(map(Path, names))
+    if len(names) == 1:
+        files = sorted(images_in(path, "frames", 2), key=by_number)
+        check_unique_names(files, "frames")
+    elif folders := [name for name in names if os.path.isdir(name)]:
+        raise InputError(f"frames: {folders[0]!r} is a folder; pass two frames, or one folder alone")
     frames: WeakValueDictionary[Path, Frame] = WeakValueDictionary()  # those of the pairs at work
 
     def frame_of(file):
         return frames.get(file) or frames.setdefault(file, Frame(file))
 
-    def item(first, second):
-        return _item(first.stem, f"{first} -> {second}", first, second, chosen, frame_of)
-
-    if len(names) == 2:
-        for one in names:
-            if os.path.isdir(one):
-                raise InputError(f"frames: {one!r} is a folder; pass two frames, or one folder alone")
-        return [item(path, Path(names[1]))], False, 1
-    if os.path.isdir(path):
-        files = sorted(images_in(path, "frames", 2), key=by_number)
-        check_unique_names(files, "frames")
-        return list(map(item, files, files[1:])), True, len(files) - 1
-    from apps.common.sequences import is_single_image, open_sequence
-
-    if is_single_image(path):
-        raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
-    sequence = open_sequence(path, "frames")
-    return _of_sequence(sequence, path, chosen), True, None if sequence.count is None else sequence.count - 1
-
-
-def _name_in(sequence, number: int) -> str:
-    """Return the name of the results of a frame and the next one."""
-    return f"{sequence.name}-{number:05d}"
+    shown = [f"{one} -> {other}" for one, other in zip(files, files[1:], strict=False)]
+    pairs = zip((file.stem for file in files), itertools.count(), shown, files, files[1:], strict=False)
+    return [_item(*pair, chosen, frame_of) for pair in pairs], len(names) == 1, len(files) - 1
 
 
 def _of_sequence(sequence, path, chosen):
-    last = None
-    for number, frame in enumerate(map(Frame, sequence)):
-        if last is not None:
-            yield _item(_name_in(sequence, number - 1), f"{path}: frame {number - 1} -> {number}", last, frame, chosen)
-        last = frame
+    for number, (first, second) in enumerate(itertools.pairwise(map(Frame, sequence))):
+        shown = f"{path}: frame {number} -> {number + 1}"
+        yield _item(f"{sequence.name}-{number:05d}", number, shown, first, second, chosen)
 
 
-def _item(name: str, shown: str, first, second, chosen, frame_of=lambda frame: frame) -> Item:
+def _item(name: str, number: int, shown: str, first, second, chosen, frame_of=lambda frame: frame) -> Item:
     def pair():
         matches, truth = (companion_of(getattr(chosen, one), name, f"--{one}") for one in ("matches", "truth"))
         frames = frame_of(first), frame_of(second)
-        return Pair(name, shown, frames[0].source, frames[1].source, truth, matches, *frames)
+        return Pair(name, number, shown, frames[0].source, frames[1].source, truth, matches, *frames)
 
     sequence = None if isinstance(first, Path) else Path(chosen.frames[0])
     return Item(name, shown, pair, tuple(_files(name, chosen).values()), sequence)
@@ -215,7 +207,6 @@ def _flow_one(pair: Pair, chosen) -> dict:
     clock = Clock()
     frames = pair.first_frame, pair.second_frame
     first, second = (frame.rgb for frame in frames)
-    scores = None
     truth: Any = None
     known: Any = None
     if pair.truth is not None:
@@ -227,8 +218,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     result = flow_of_frames(*frames, matches=matches, **settings)
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
     largest = float(length.max())
-    if truth is not None:
-        scores = score_flow(result.flow, truth, known)
+    scores = {} if truth is None else {"truth": score_flow(result.flow, truth, known).rounded()}
     clock.charge("scores")
     draw = {
         "colour": lambda: flow_figures.keyed_figure(result.flow, chosen.max_motion or largest),
@@ -248,8 +238,8 @@ def _flow_one(pair: Pair, chosen) -> dict:
     if "matches" in files:
         result.matches.write(files["matches"])
     clock.charge("write")
-    report = report_of(
-        {"pair": pair.shown, "name": pair.name},
+    return report_of(
+        {"pair": pair.shown, "name": pair.name, "frame": pair.number},
         first.shape[:2],
         result.seconds,
         {kind: path for kind, path in files.items() if kind not in draw or kind in figures},
@@ -257,8 +247,8 @@ def _flow_one(pair: Pair, chosen) -> dict:
         valid_percent=round(100 * float(result.valid.mean()), 3),
         mean_motion=round(float(length.mean()), 4),
         max_motion=round(largest, 4),
+        **scores,
     )
-    return report if scores is None else report | {"truth": scores.as_dict()}
 
 
 def _is_deferred(chosen) -> bool:
@@ -286,38 +276,25 @@ def _finish(chosen, reports) -> dict:
 def _write_video(chosen, reports) -> Path:
     """Write every frame beside its flow; frames whose flow failed are left out."""
     from apps.common.figures import enlarged, side_by_side, zoom_of
-    from apps.common.sequences import DEFAULT_RATE, open_sequence, write_video
+    from apps.common.sequences import open_sequence, write_video
 
-    path, rate, names = Path(chosen.frames[0]), DEFAULT_RATE, [report["name"] for report in reports]
-    if os.path.isdir(path):
-        files = {file.stem: file for file in images_in(path, "frames", 2)}
-        frames = (read_image(files[name], "frames") for name in names)
-    else:
-        sequence = open_sequence(path, "frames")
-        rate = sequence.rate
-        frames = (frame for number, frame in enumerate(sequence) if _name_in(sequence, number) in names)
+    sequence, of = open_sequence(chosen.frames[0], "frames"), {report["frame"]: report for report in reports}
 
     def figures():
-        shape = None
-        for report, frame in zip(reports, frames, strict=True):
-            coloured = to_bytes(read_image(report["files"]["colour"]))
-            figure = side_by_side(enlarged(to_bytes(frame), zoom_of(frame.shape)), coloured)
-            shape = shape or figure.shape
-            check_same_size(figure, shape, f"--video: the figure of {report['pair']}", "that of the first is")
-            yield figure
+        for number, frame in enumerate(sequence):
+            if number in of:
+                coloured = to_bytes(read_image(of[number]["files"]["colour"]))
+                yield side_by_side(enlarged(to_bytes(frame), zoom_of(frame.shape)), coloured)
 
-    return write_video(chosen.video, figures(), rate)
+    return write_video(chosen.video, figures(), sequence.rate)
 
 
 def _averages(reports) -> dict:
     """Return both averages of the scores, over the pairs with ground truth."""
-    scored = [report["truth"] for report in reports if "truth" in report]
-    if not scored:
-        return {}
-    from apps.optical_flow.flow_scores import BY_IMAGE, POOLED, FlowScores, average
+    from apps.optical_flow.flow_scores import FlowScores, averages
 
-    scores = [FlowScores(**values) for values in scored]
-    return {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
+    scored = [FlowScores(**report["truth"]) for report in reports if "truth" in report]
+    return {how: scores.rounded() for how, scores in averages(scored).items()} if scored else {}
 
 
 def _line(report) -> str:

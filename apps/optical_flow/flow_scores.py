@@ -6,20 +6,17 @@
     Fl       share with EPE above 3 pixels and above 5 % of the true length, percent (KITTI's Fl-all)
 
 Over several pairs there are two averages, which differ if the pairs have different numbers of known pixels: by image
-(equal weight per pair) and pooled (equal weight per pixel).  `Average.averaging` states which one was taken.
+(equal weight per pair) and pooled (equal weight per pixel).
 """
 
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from apps.common.images import InputError, check_same_size
 
-BY_IMAGE, POOLED = "by image", "pooled"
 
-
-@dataclass(frozen=True, slots=True)
-class FlowScores:
+class FlowScores(NamedTuple):
     """Scores over the `pixels` pixels where the ground truth is known; see the module docstring."""
 
     epe: float
@@ -30,17 +27,9 @@ class FlowScores:
     fl: float
     pixels: int
 
-    def as_dict(self) -> dict:
-        return {name: round(value, 4) if name != "pixels" else value for name, value in asdict(self).items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Average:
-    """Mean scores of several pairs, and how they were averaged: "by image" or "pooled"."""
-
-    scores: FlowScores
-    averaging: str
-    pairs: int
+    def rounded(self) -> dict:
+        """The scores by name, rounded to 4 digits, for JSON."""
+        return {name: round(value, 4) for name, value in self._asdict().items()}
 
 
 def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None) -> FlowScores:
@@ -69,15 +58,11 @@ def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = N
     )
 
 
-def average(scores: list[FlowScores], averaging: str = BY_IMAGE) -> Average:
-    """Return the mean over pairs; `averaging` is "by image" or "pooled"."""
-    if averaging not in (BY_IMAGE, POOLED):
-        raise ValueError(f"averaging must be {BY_IMAGE!r} or {POOLED!r}, got {averaging!r}")
-    if not scores:
-        raise ValueError("no scores to average")
-    weights = [s.pixels if averaging == POOLED else 1 for s in scores]
-    means = {
-        name: float(np.average([getattr(s, name) for s in scores], weights=weights))
-        for name in ("epe", "aae", "r1", "r3", "r5", "fl")
+def averages(scores: list[FlowScores]) -> dict[str, FlowScores]:
+    """Return the mean scores of several pairs, "by image" and "pooled", over all their pixels."""
+    values = np.array(scores)
+    pixels = values[:, -1]
+    return {
+        how: FlowScores(*np.average(values[:, :-1], 0, weights).tolist(), int(pixels.sum()))
+        for how, weights in (("by image", None), ("pooled", pixels))
     }
-    return Average(FlowScores(**means, pixels=sum(s.pixels for s in scores)), averaging, len(scores))

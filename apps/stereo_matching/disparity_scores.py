@@ -6,7 +6,7 @@ from the right camera if its match is outside the image, or is also the match of
 [1] Scharstein, Szeliski. "A taxonomy and evaluation of dense two-frame stereo correspondence algorithms." IJCV 2002.
 """
 
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from apps.common.images import InputError, check_same_size
 THRESHOLDS = (0.5, 1.0, 2.0)  # pixels
 
 
-@dataclass(frozen=True, slots=True)
-class DisparityScores:
+class DisparityScores(NamedTuple):
     """Scores over `pixels` pixels, and as `visible_...` over the `visible_pixels` that both cameras see.
 
     `bad_05`, `bad_10`, `bad_20`: percentage of pixels with an error above 0.5, 1 and 2 pixels; `rms` in pixels.
@@ -33,9 +32,9 @@ class DisparityScores:
     visible_rms: float
     visible_pixels: int
 
-    def as_dict(self) -> dict:
-        """Return the scores rounded to 4 digits, for JSON."""
-        return {name: round(value, 4) for name, value in asdict(self).items()}
+    def rounded(self) -> dict:
+        """The scores by name, rounded to 4 digits, for JSON."""
+        return {name: round(value, 4) for name, value in self._asdict().items()}
 
 
 def score_disparity(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray) -> DisparityScores:

@@ -135,7 +135,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         device=result.solved[0].device,
     )
     if truth is not None:
-        report["truth"] = score_disparity(result.disparity, truth, known).as_dict()
+        report["truth"] = score_disparity(result.disparity, truth, known).rounded()
     return report
 
 
