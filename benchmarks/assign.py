@@ -2,66 +2,72 @@
 
 Every program gets its costs in the form that suits it, prepared before the clock starts; filling OR-tools' graph is
 timed.  Programs run interleaved on the same instance; times are medians in milliseconds.  "lapx" is the fastest of its
-variants on the instance, whose name follows the time.  Programs that take more than ONCE_ABOVE seconds are timed once.
-
+functions on the instance, whose name follows the time.  Programs that take more than ONCE_ABOVE seconds are timed once.
 A row appears only if the assignment's certificate holds and all programs agree on the cost.
+
+With --device cuda, against the CPU, lapx and torch-linear-assignment:
+
+on card     from costs on the GPU to pairs and prices on the GPU, synchronised
+transfers   from costs on the host to results on the host
+CPU, auto   device="cpu" and "auto", from costs on the host to results on the host
+lapx        on one thread of the host, once
 """
 
+from functools import partial
+from statistics import median
+
+import numba
 import numpy as np
 
 import assign
+from assign.methods import METHODS
 from benchmarks import assign_instances as instances
-from benchmarks import baselines, command
-from benchmarks.table import geometric_mean, markdown, number
+from benchmarks import baselines, command, gpu, timing
+from benchmarks.gpu import device_array
+from benchmarks.table import means, milliseconds, number, ratio, records
 from benchmarks.timing import rounds
 
-SIZES = (1000, 2000, 4000)
-SPARSE_SIZE = 20_000
+SIZES = {"dense": (1000, 2000, 4000), "rectangular": (1000,), "sparse": (20_000,)}
+FAMILIES = {"dense": instances.DENSE, "rectangular": instances.RECTANGULAR, "sparse": instances.SPARSE}
 ONCE_ABOVE = 4.0  # seconds
 BATCHES = ((1000, 30), (256, 64), (64, 256))
+SWITCHED_OFF = {"price_updates": False, "arc_fixing": False}
+# On a GPU
+GPU_SIZES = (2000, 4000, 10_000, 20_000)
+COMPARED = 4000  # rows up to which lapx and the CPU take less than a few seconds
+WITHOUT_LAPX = ("low rank 8", "Machol-Wien")  # which takes seconds at 2000 rows
+SINGLE = ("u100", "u1e6", "u[0,n]", "geometric 1e3", "geometric 1e6", "fixed-charge", "two-cost", "tracking")
+LARGEST = ("u1e6", "geometric 1e6")  # at 20 000 rows: others take minutes to generate
+LAPX = ("lapjvs f32", "lapjvr f32", "lapjvh f32", "lapjvh", "lapjvr")
+GPU_BATCHES = ((1000, 30), (100_000, 30), (10_000, 64), (208, 300), (256, 256), (256, 512))
+GPU_BATCHED = ("uniform", "u100", "geometric", "tracking")
 
 
 def main(argv):
     options = parser().parse_args(argv)
-    if options.device == "cuda":
-        from benchmarks import assign_cuda
-
-        return assign_cuda.main(options)
-    report = command.begin("assign on a CPU", ["numba", "numpy", "scipy", "lapx", "ortools"])
+    report = command.report_on(options.device, "assign", "assign", ["numba", "numpy", "scipy", "lapx", "ortools"])
+    if report is None:
+        return 2
+    tables = GPU_TABLES if options.device == "cuda" else TABLES
+    chosen = [name for name in tables if getattr(options, name)]
     parts = []
-    every = not (options.dense or options.rectangular or options.sparse or options.batch or options.methods)
-    if options.dense or every:
-        parts.append(dense_table(instances.DENSE, options))
-    if options.rectangular or every:
-        parts.append(dense_table(instances.RECTANGULAR, options, sizes=(1000,)))
-    if options.sparse or every:
-        parts.append(dense_table(instances.SPARSE, options, sizes=(SPARSE_SIZE,)))
-    if options.batch or every:
-        parts.append(batch_table(options))
-    if options.methods or every:
-        parts.append(methods_table(options))
-    return command.finish(report, "\n\n".join(parts), options.save)
+    for name in chosen or tables:
+        ratios = {}
+        rows = command.shown(tables[name](options, ratios))
+        parts += [part for part in (records(rows), means(ratios)) if part]
+    return command.finish(report, "\n\n".join(parts), options.save and options.save.format(device=options.device))
 
 
-def dense_table(families, options, sizes=None):
-    columns = ["instance", "size", "method", "certified", "ours ms", "SciPy ms", "lapx ms", "", "OR-tools ms"]
-    columns += ["SciPy / ours", "lapx / ours", "OR-tools / ours"]
-    ratios = []
-    rows = command.shown(
-        measure(name, families[name](n, np.random.default_rng(n)), options, ratios)
-        for n in options.sizes or sizes or SIZES
-        for name in options.instances or families
-        if name in families
-    )
-    lines = [markdown(columns, rows)]
-    means = []
-    for i, baseline in enumerate(baselines.BASELINES["assignment"]):
-        found = [ratio[i] for ratio in ratios if ratio[i]]
-        if found:
-            means.append([baseline, str(len(found)), f"{geometric_mean(found):.2f}", f"{min(found):.2f}"])
-    if len(ratios) > 1 and means:
-        lines += ["", markdown(["baseline / ours", "instances", "geometric mean", "least"], means)]
-    return "\n".join(lines)
+def size_of(cost) -> str:
+    return "x".join(map(str, cost.shape))
+
+
+def single(part, options, ratios):
+    """A row for each instance of dense, rectangular or sparse costs."""
+    for n in options.sizes or SIZES[part]:
+        for name in options.instances or FAMILIES[part]:
+            if name in FAMILIES[part]:
+                yield measure(name, FAMILIES[part][name](n, np.random.default_rng(n)), options, ratios)
 
 
 def measure(name, cost, options, ratios):
@@ -73,30 +79,25 @@ def measure(name, cost, options, ratios):
         if run := program.prepare(cost):
             runs[baseline] = run
     seconds, results = rounds(runs, options.repeats, ONCE_ABOVE)
-    if results["ours"].cost != found.cost or any(results[r] != found.cost for r in runs if r != "ours"):
-        raise AssertionError(f"{name}: costs differ: { {r: getattr(x, 'cost', x) for r, x in results.items()} }")
-    ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in baselines.BASELINES["assignment"]]
-    ratios.append(ratio)
-
-    def shown(baseline):
-        return f"{1e3 * seconds[baseline]:.2f}" if baseline in seconds else "-"
-
-    size = "x".join(map(str, cost.shape))
-    variant = getattr(runs.get("lapx"), "__name__", "")
-    times = [shown("ours"), shown("SciPy"), shown("lapx"), variant, shown("OR-tools")]
-    row = [name, size, found.method, "✓", *times]
-    return [*row, *map(number, ratio)]
+    costs = {who: getattr(result, "cost", result) for who, result in results.items()}
+    if set(costs.values()) != {found.cost}:
+        raise AssertionError(f"{name}: costs differ: {costs}")
+    row = {"instance": name, "size": size_of(cost), "method": found.method, "certified": "✓"}
+    row |= {f"{who} ms": milliseconds(seconds[who]) for who in runs}
+    row["lapx's"] = getattr(runs.get("lapx"), "__name__", "-")
+    for baseline in list(runs)[1:]:
+        quotient = ratio(seconds[baseline], seconds["ours"])
+        ratios.setdefault(f"{baseline} / ours", []).append(quotient)
+        row[f"{baseline} / ours"] = number(quotient)
+    return row
 
 
-def batch_table(options):
+def batches(options, ratios):
     """Batches on one thread and on all, against lapx's batch functions and a loop over SciPy."""
     import lap
-    import numba
     from scipy.optimize import linear_sum_assignment
 
-    columns = ["batch", "size", "certified", "1 thread ms", f"{numba.config.NUMBA_NUM_THREADS} threads ms"]
-    columns += ["us a problem", "lapx ms", "", "SciPy ms", "lapx / ours", "SciPy / ours"]
-    rows = []
+    every = f"{numba.config.NUMBA_NUM_THREADS} threads"
     for count, n in BATCHES:
         for name in instances.BATCHED:
             costs = instances.stack(name, count, n, np.random.default_rng(n))
@@ -104,8 +105,8 @@ def batch_table(options):
             expected = assign.solve_batch(costs, device="cpu")
             expected.check()
             runs = {
-                "1": lambda costs=costs: assign.solve_batch(costs, device="cpu", threads=1).cost,
-                "all": lambda costs=costs: assign.solve_batch(costs, device="cpu").cost,
+                "1 thread": lambda costs=costs: assign.solve_batch(costs, device="cpu", threads=1).cost,
+                every: lambda costs=costs: assign.solve_batch(costs, device="cpu").cost,
                 "lapjvr": lambda d=double: lap.lapjvr_batch(d, extend_cost=True)[0],
                 "lapjvh": lambda d=double: lap.lapjvh_batch(d, extend_cost=True)[0],
                 "SciPy": lambda d=double: np.array([m[linear_sum_assignment(m)].sum() for m in d]),
@@ -114,48 +115,139 @@ def batch_table(options):
             for result in results.values():
                 if not np.array_equal(np.asarray(result, np.float64).ravel(), expected.cost):
                     raise AssertionError(f"{name}: costs differ")
-            variant = min(("lapjvr", "lapjvh"), key=seconds.get)
-            one, lapx, scipy = seconds["1"], seconds[variant], seconds["SciPy"]
-            row = [name, f"{count} x {n}", "✓", f"{1e3 * one:.2f}", f"{1e3 * seconds['all']:.2f}"]
-            row += [f"{1e6 * one / count:.1f}", f"{1e3 * lapx:.2f}", variant, f"{1e3 * scipy:.2f}"]
-            rows.append([*row, f"{lapx / one:.2f}", f"{scipy / one:.2f}"])
-            print(" ".join(rows[-1]), flush=True)
-    return markdown(columns, rows)
+            row = {"batch": name, "size": f"{count} x {n}", "certified": "✓"}
+            row |= {f"{who} ms": milliseconds(seconds[who]) for who in runs}
+            row["us a problem"] = number(1e6 * seconds["1 thread"] / count, 1)
+            for who in ("lapjvr", "lapjvh", "SciPy"):
+                ratios.setdefault(f"{who} / 1 thread", []).append(seconds[who] / seconds["1 thread"])
+            yield row
 
 
-def methods_table(options):
-    """Compare the named methods."""
-    from assign.methods import METHODS
-
-    columns = ["instance", "size", "method", "parameters", "certified", "ms", "pushes", "relabels"]
-    switches = [{}, {"price_updates": False, "arc_fixing": False}]
-    rows = []
+def methods(options, ratios):
+    """The named methods on dense costs of the CPU."""
     for name in ("u100", "u1e6", "geometric 1e3"):
         for n in (30, 200, 1000):
             cost = instances.DENSE[name](n, np.random.default_rng(n))
-            for method, entry in METHODS.items():
-                if entry.dense_cpu is None:
-                    continue
-                for given in switches if "cost_scaling" in method else switches[:1]:
-                    runs = {method: lambda c=cost, m=method, g=given: assign.solve(c, device="cpu", method=m, **g)}
-                    runs[method]().check()
-                    seconds, results = rounds(runs, options.repeats, ONCE_ABOVE)
-                    stats = results[method].stats
+            for method in (method for method, entry in METHODS.items() if entry.dense_cpu):
+                for given in ({}, SWITCHED_OFF) if "cost_scaling" in method else ({},):
+                    run = partial(assign.solve, cost, device="cpu", method=method, **given)
+                    run().check()
+                    seconds, results = rounds({method: run}, options.repeats, ONCE_ABOVE)
                     shown = ", ".join(f"{k}={v}" for k, v in given.items()) or "-"
-                    row = [name, str(n), method, shown, "✓", f"{1e3 * seconds[method]:.2f}"]
-                    rows.append([*row, str(stats.get("pushes", "-")), str(stats.get("relabels", "-"))])
-                    print(" ".join(rows[-1]), flush=True)
-    return markdown(columns, rows)
+                    row = {"instance": name, "size": str(n), "method": method, "parameters": shown, "certified": "✓"}
+                    stats = results[method].stats
+                    row |= {"ms": milliseconds(seconds[method])}
+                    yield row | {key: str(stats.get(key, "-")) for key in ("pushes", "relabels")}
+
+
+def on_gpu(run, repeats):
+    """Median seconds of a call, until no work is left on the GPU, and its last result."""
+    found = [gpu.timed(run) for _ in range(repeats)]
+    return median(seconds for seconds, _ in found), found[-1][1]
+
+
+def gpu_single(options, ratios):
+    assign.solve(device_array(instances.DENSE["u1e6"](500, np.random.default_rng(0))))  # compiles
+    for n in options.sizes or GPU_SIZES:
+        for name in options.instances or ((*SINGLE, *WITHOUT_LAPX) if n < max(GPU_SIZES) else LARGEST):
+            cost = instances.DENSE[name](n, np.random.default_rng(n))
+            held = device_array(cost)
+            assign.solve(held).check()
+            card, found = on_gpu(partial(assign.solve, held), options.repeats)
+            few = options.repeats if n <= COMPARED else 1
+            times = {"on card": card, "transfers": on_gpu(partial(assign.solve, cost, device="cuda"), few)[0]}
+            times["auction"] = found.stats["auction_seconds"]
+            variant = "-"
+            if n <= COMPARED:
+                for device in ("cpu", "auto"):
+                    times[device] = on_gpu(partial(assign.solve, cost, device=device), options.repeats)[0]
+                if "lapx" in baselines.installed("assignment") and name not in WITHOUT_LAPX:
+                    # Seconds each at COMPARED rows: then one that is among the fastest.
+                    run = baselines.assignment_lapx(cost, LAPX if n < COMPARED else LAPX[:1])
+                    total, times["lapx"] = timing.timed(run)
+                    variant = run.__name__
+                    if total != found.cost:
+                        raise AssertionError(f"{name}: lapx {variant} found {total}, not {found.cost}")
+            for who in ("cpu", "lapx"):
+                ratios.setdefault(f"{who} / on card", []).append(ratio(times.get(who), card))
+            row = {"instance": name, "size": str(n), "method": found.method, "certified": "✓"}
+            yield row | {f"{who} ms": milliseconds(seconds) for who, seconds in times.items()} | {"lapx's": variant}
+
+
+def gpu_batches(options, ratios):
+    baseline = torch_baseline()
+    for count, n in GPU_BATCHES:
+        for name in GPU_BATCHED:
+            costs = batch_of(name, count, n, np.random.default_rng(n))
+            held = device_array(costs)
+            assign.solve_batch(held).check()
+            card, _ = on_gpu(partial(assign.solve_batch, held), options.repeats + 2)
+            whole, _ = on_gpu(partial(assign.solve_batch, costs, device="cuda"), 2)
+            theirs = on_gpu(baseline(costs), options.repeats)[0] if baseline else None
+            ratios.setdefault("torch-linear-assignment / on card", []).append(ratio(theirs, card))
+            row = {"batch": name, "size": f"{count} x {n}", "certified": "✓", "on card ms": milliseconds(card)}
+            yield row | {"transfers ms": milliseconds(whole), "torch-linear-assignment ms": milliseconds(theirs)}
+
+
+def torch_baseline():
+    """Costs -> a callable on a tensor on the GPU; None if it is not installed."""
+    try:
+        import torch
+        from torch_linear_assignment import batch_linear_assignment
+    except ImportError:
+        return None
+
+    def prepare(costs):
+        tensor = torch.as_tensor(costs.astype(np.float32), device="cuda")
+
+        def run():
+            batch_linear_assignment(tensor)
+            torch.cuda.synchronize()
+
+        run()  # compiles
+        return run
+
+    return prepare
+
+
+def batch_of(name, count, n, rng):
+    """A batch of independent problems: float32, integers for u100."""
+    if name == "uniform":
+        return rng.random((count, n, n), dtype=np.float32)
+    if name == "u100":
+        return rng.integers(0, 101, (count, n, n), dtype=np.int32)
+    a, b = rng.random((2, count, n, 1), dtype=np.float32), rng.random((2, count, 1, n), dtype=np.float32)
+    if name == "geometric":
+        return np.hypot(a[0] - b[0], a[1] - b[1])
+    b = (a + rng.normal(0, 0.01, a.shape).astype(np.float32)).transpose(0, 1, 3, 2)[..., rng.permutation(n)]
+    return ((a - b) ** 2).sum(axis=0)
+
+
+def gpu_methods(options, ratios):
+    """Every method by name, and the time that the paper reports for its own (n = 30, costs to 100, a GTX 560 Ti)."""
+    for n in (30, 200):
+        cost = instances.DENSE["u100"](n, np.random.default_rng(n))
+        for method in ("lock_free", "auction"):
+            run = partial(assign.solve, cost, device="cuda", method=method)
+            run().check()
+            seconds, found = on_gpu(run, options.repeats)
+            row = {"instance": "u100", "size": str(n), "method": found.method, "certified": "✓"}
+            row["ms"] = milliseconds(seconds)
+            yield row | {"the paper's ms": "50" if (n, method) == (30, "lock_free") else "-"}
+
+
+TABLES = {part: partial(single, part) for part in FAMILIES} | {"batch": batches, "methods": methods}
+GPU_TABLES = {"dense": gpu_single, "batch": gpu_batches, "methods": gpu_methods}
 
 
 def parser():
-    options = command.parser("assign", __doc__, "assign-cpu")
+    options = command.parser("assign", __doc__, "assign-{device}")
+    command.add_device_option(options)
     options.add_argument("instances", nargs="*", help="families (default: all)")
-    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options.add_argument(
         "--sizes", type=lambda s: [int(n) for n in s.split(",")], help="numbers of rows, e.g. 1000,2000"
     )
-    for part in ("dense", "rectangular", "sparse", "batch", "methods"):
+    for part in TABLES:
         options.add_argument(f"--{part}", action="store_true", help="make this table (default: all tables)")
     options.add_argument("--repeats", type=int, default=5)
     return options

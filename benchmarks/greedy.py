@@ -11,7 +11,9 @@ C ms       algorithm 1 of Fagginger Auer and Bisseling as a serial pass in C, gc
 them in this order.  The other methods shuffle the order of the vertices and leave the graph as it is.  The second table
 compares with the paper's results: averages over 425 matrices with weights of their own, which differ from ours.
 
-Medians of --repeats, interleaved.  A row appears only if its matching is certified.
+Medians of --runs, interleaved; a program that takes more than ONCE_ABOVE seconds is timed once.  A row appears only if
+its matching is certified: pairs of neighbours, no edge between two unmatched vertices, and for "locally_dominant"
+heaviest first.
 
 With --device cuda, of large graphs on a GPU and on the CPU:
 
@@ -22,13 +24,8 @@ solve       the method alone; of methods on a GPU, from a graph on the GPU
 transfers   including the transfer of the graph to the GPU and of the matching to the host
 pairs %     of "random" on the CPU, the serial pass that the last column compares with
 the same    a method's matching equals that of its twin on the CPU, of "sorted" for "locally_dominant", in every run
-
-Medians of --runs, interleaved; a program that takes more than ONCE_ABOVE seconds is timed once.  A time appears
-only if the matching is certified: pairs of neighbours, no edge between two unmatched vertices, and for
-"locally_dominant" heaviest first.
 """
 
-import argparse
 from typing import NamedTuple
 
 import numba
@@ -39,8 +36,8 @@ import matching
 from benchmarks import command, harness
 from benchmarks import matching_instances as instances
 from benchmarks.harness import CERTIFIED, PATIENCE
-from benchmarks.matching_graphs import SEED, as_matrix
-from benchmarks.table import markdown
+from benchmarks.matching_graphs import SEED
+from benchmarks.table import milliseconds, number, ratio, records
 from benchmarks.timing import timed
 
 PLAIN, PERMUTED, WEIGHTED = range(3)
@@ -155,8 +152,7 @@ class Bench:
     def open(self, source):
         """`source`: a SciPy matrix with weights, or the file of a graph that has none."""
         if not scipy.sparse.issparse(source):
-            kept = instances.read(source)
-            source = weighed(as_matrix(kept.ptr, kept.adj, kept.shape))
+            source = weighed(instances.read(source).matrix)
         self.graph, self.forms, self.found = source, {}, {}
         return source.shape, source.nnz // 2, None
 
@@ -186,75 +182,66 @@ class Bench:
 
 
 def main(argv):
-    device = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    device.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    chosen, rest = device.parse_known_args(argv)
-    options = _parser(chosen.device).parse_args(rest)
-    return (main_cuda if chosen.device == "cuda" else main_cpu)(options)
-
-
-def main_cpu(options):
+    options = _parser().parse_args(argv)
+    cuda = options.device == "cuda"
     if options.threads:
         numba.set_num_threads(options.threads)
-    report = command.begin(f"Greedy matching on {numba.get_num_threads()} thread(s)", ["numba", "numpy", "scipy"])
-    columns = ["graph", "vertices", "edges", "method", "certified", "pairs", "pairs %", "weight", "weight %"]
-    columns += ["call ms", "solve ms", "C ms (recorded)", "solve / C"]
-    lines, measured = [], {}
-    for name, make in (instances.GREEDY_QUICK if options.quick else instances.GREEDY_CPU).items():
-        worker = harness.Worker(weighed(make()), None, Bench)
-        measured[name] = found = harness.measure(name, worker, ON_CPU, options.repeats, float("inf"))
-        found.raise_failures()
-        lines += command.shown(report_rows(found))
-    text = f"{markdown(columns, lines)}\n\n{compare(measured)}"
-    return command.finish(report, text, options.save)
+    if cuda:
+        names, known, programs = options.instances or list(instances.GREEDY), instances.known(), ON_GPU
+        programs = [program for program in ON_GPU if not (options.quick and program.name in SLOW)]
+    else:
+        known = instances.GREEDY_QUICK if options.quick else instances.GREEDY_CPU
+        names, programs = options.instances or list(known), ON_CPU
+    if command.unknown_instance(names, known):
+        return 2
+    report = command.report_on(options.device, "greedy", "Greedy matching", ["numba", "numpy", "scipy"])
+    if report is None:
+        return 2
+    sources = instances.prepared(names, options.cache) if cuda else {name: known[name] for name in names}
+    rows, measured = [], {}
+    for name, source in sources.items():
+        worker = harness.Worker(source if cuda else weighed(source()), options.timeout if cuda else None, Bench)
+        measured[name] = harness.measure(name, worker, programs, options.runs, ONCE_ABOVE, patience=patience)
+        if not cuda:
+            measured[name].raise_failures()
+        rows += command.shown(rows_of(measured[name], programs))
+    parts = [f"{numba.get_num_threads()} thread(s).", records(rows)] + [compare(measured)] * (not cuda)
+    command.finish(report, "\n" + "\n\n".join(parts), options.save and options.save.format(device=options.device))
+    return int(any(m.failures for m in measured.values()))
 
 
-def report_rows(m):
-    """The lines of one graph, of programs on the CPU."""
-    best = m.ran["sorted"].weight
-    for program in ON_CPU:
-        who, run = program.name, m.ran[program.name]
-        reference = m.ran["permuted: random" if program.form == PERMUTED else "random"]
-        line = [m.name, str(m.shape[0]), str(m.entries), who, CERTIFIED, str(run.size)]
-        line += [f"{100 * run.size / reference.size:.2f}"]
-        weighted = program.form == WEIGHTED
-        line += [f"{run.weight:.0f}", f"{100 * run.weight / best:.2f}"] if weighted else ["-", "-"]
-        line += [f"{1e3 * run.call:.1f}", f"{1e3 * m.seconds[who]:.1f}"]
-        recorded = RECORDED.get(m.name, {}).get(who)
-        ratio = ["-", "-"] if recorded is None else [f"{recorded:.1f}", f"{1e3 * m.seconds[who] / recorded:.2f}"]
-        yield line + ratio
+def rows_of(m, programs):
+    """The rows of one graph."""
+    heaviest = next((m.ran[who] for who in ("sorted", "sorted, CPU", "locally_dominant, CPU") if who in m.ran), None)
+    for program in programs:
+        who, run = program.name, m.ran.get(program.name)
+        row = {"graph": m.name, "vertices": str(m.shape[0]), "edges": str(m.entries), "method": who}
+        row["certified"] = m.state[who]
+        if run is None:
+            yield row
+            continue
+        serial = "permuted: random" if program.form == PERMUTED else "random"
+        serial = m.ran.get(serial, m.ran.get(SERIAL))
+        weight = run.weight if program.form == WEIGHTED else None
+        taken, recorded = m.seconds[who], RECORDED.get(m.name, {}).get(who)
+        row |= {"the same": "-" if run.same is None else CERTIFIED, "pairs": str(run.size)}
+        row |= {"pairs %": number(serial and 100 * run.size / serial.size), "weight": number(weight, 1)}
+        row |= {"weight %": number(weight and heaviest and 100 * weight / heaviest.weight), "rounds": str(run.rounds)}
+        row |= {"call ms": milliseconds(run.call), "solve ms": milliseconds(taken)}
+        row["transfers ms"] = milliseconds(run.whole) if "device" in program.given else "-"
+        row |= {"C ms (recorded)": number(recorded, 1), "solve / C": number(recorded and 1e3 * taken / recorded)}
+        yield row | {f"{SERIAL} / solve": number(ratio(m.seconds.get(SERIAL), taken))}
 
 
 def compare(measured):
     """The paper's ratios, of the same matchings."""
-    lines = []
+    rows = []
     for what, one, other, paper in RATIOS:
-        ratios = [100 * getattr(m.ran[one], what) / getattr(m.ran[other], what) for m in measured.values()]
-        name = f"{one} / {other}, {'pairs' if what == 'size' else 'weight'}"
-        lines.append([name, paper, *(f"{ratio:.2f} %" for ratio in ratios)])
-    return markdown(["ratio", "paper", *measured], lines)
-
-
-def main_cuda(options):
-    names, known = options.instances or list(instances.GREEDY), instances.known()
-    if command.unknown_instance(names, known):
-        return 2
-    report = command.gpu_header(
-        "greedy --device cuda", "Greedy matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"]
-    )
-    if report is None:
-        return 2
-    columns = ["graph", "vertices", "edges", "method", "certified", "the same", "pairs", "pairs %", "weight"]
-    columns += ["weight %", "rounds", "solve ms", "transfers ms", f"{SERIAL} / solve"]
-    programs = [program for program in ON_GPU if not (options.quick and program.name in SLOW)]
-    rows, wrong = [], False
-    for name, path in instances.prepared(names, options.cache).items():
-        worker = harness.Worker(path, options.timeout, Bench)
-        found = harness.measure(name, worker, programs, options.runs, ONCE_ABOVE, patience=patience)
-        wrong |= bool(found.failures)
-        rows += command.shown(report_rows_cuda(found, programs))
-    command.finish(report, "\n" + markdown(columns, rows), options.save)
-    return int(wrong)
+        row = {"ratio": f"{one} / {other}, {'pairs' if what == 'size' else 'weight'}", "paper": paper}
+        for name, m in measured.items():
+            row[name] = f"{100 * getattr(m.ran[one], what) / getattr(m.ran[other], what):.2f} %"
+        rows.append(row)
+    return records(rows)
 
 
 def patience(program) -> float:
@@ -262,36 +249,14 @@ def patience(program) -> float:
     return 0.0 if "device" in program.given else PATIENCE
 
 
-def report_rows_cuda(m, programs):
-    """The lines of one graph, of programs on a GPU and on the CPU."""
-    best, serial = m.ran.get("sorted, CPU", m.ran.get("locally_dominant, CPU")), m.ran.get(SERIAL)
-    for program in programs:
-        who, run = program.name, m.ran.get(program.name)
-        row = [m.name, str(m.shape[0]), str(m.entries), who]
-        if run is None:
-            yield [*row, m.state[who], *["-"] * 9]
-            continue
-        row += [CERTIFIED, "-" if run.same is None else CERTIFIED, str(run.size)]
-        row += [f"{100 * run.size / serial.size:.2f}" if serial else "-"]
-        weighted = program.form == WEIGHTED
-        row += [f"{run.weight:.1f}" if weighted else "-"]
-        row += [f"{100 * run.weight / best.weight:.2f}" if weighted and best else "-", str(run.rounds)]
-        row += [f"{1e3 * m.seconds[who]:.2f}", f"{1e3 * run.whole:.2f}" if "device" in program.given else "-"]
-        yield [*row, f"{m.seconds[SERIAL] / m.seconds[who]:.2f}" if serial else "-"]
-
-
-def _parser(device):
-    options = command.parser("greedy" + " --device cuda" * (device == "cuda"), __doc__, f"greedy-{device}")
-    options.add_argument(
-        "--quick", action="store_true", help="two small graphs; on CUDA without the CPU's slow methods"
-    )
-    if device == "cpu":
-        options.add_argument("--threads", type=int, metavar="N", help="numba's threads (default: all)")
-        options.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each method (default: 5)")
-        return options
-    options.add_argument("instances", nargs="*", help="graphs by name (default: those of more than 10^7 edges)")
+def _parser():
+    options = command.parser("greedy", __doc__, "greedy-{device}")
+    command.add_device_option(options)
+    options.add_argument("instances", nargs="*", help="graphs by name (default: the families of the device)")
+    options.add_argument("--quick", action="store_true", help="small graphs; on a GPU without the CPU's slow methods")
+    options.add_argument("--threads", type=int, metavar="N", help="numba's threads (default: all)")
+    options.add_argument("--runs", type=int, default=5, help="(default: %(default)s)")
     limit = {"type": lambda text: float(text) or None, "default": 30.0, "metavar": "SECONDS"}
-    options.add_argument("--timeout", **limit, help="stop programs that take longer; 0: never (default: 30)")
-    options.add_argument("--cache", metavar="FOLDER", help="keep graphs here (default: make them again)")
-    options.add_argument("--runs", type=int, default=7, help="(default: %(default)s)")
+    options.add_argument("--timeout", **limit, help="on a GPU: stop programs that take longer; 0: never (default: 30)")
+    options.add_argument("--cache", metavar="FOLDER", help="on a GPU: keep graphs here (default: make them again)")
     return options

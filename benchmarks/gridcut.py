@@ -18,7 +18,7 @@ from benchmarks.baselines import BASELINES
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, EIGHT, HARD, LARGE, SUITE, VALUES, VOLUMES, Problem
 from benchmarks.table import geometric_mean, markdown
-from benchmarks.timing import probed, rounds
+from benchmarks.timing import peak_memory, rounds
 
 BASELINE = "PyMaxflow"
 GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE, "hard": HARD}
@@ -42,7 +42,7 @@ def main(argv):
 def cold_table(names, options):
     threads = [n for n in options.threads if n <= numba.config.NUMBA_NUM_THREADS]
     baseline = BASELINES["grids"][BASELINE]
-    columns = ["instance", "size", "method", "device", "certified", "first call s"]
+    columns = ["instance", "size", "method", "device", "certified"]
     columns += [f"{n} thread{'s'[: n > 1]} s" for n in threads] + [f"{BASELINE} s"]
     columns += [f"ratio, {n}" for n in threads] + ["bytes/pixel", f"{BASELINE} bytes/pixel"]
     rows, ratios = [], {}
@@ -92,14 +92,12 @@ def measure(name, problem, method, threads, baseline, options):
         runs[BASELINE] = baseline.prepare(problem)
     seconds, _ = rounds(runs, options.repeats)
 
-    first = used = baseline_used = "-"
+    used = baseline_used = "-"
     if not options.quick:
-        fresh = probed("first", problem, solver=method, threads=max(threads), empty_cache=True)
-        first = f"{fresh['first']:.2f}"
         used = _bytes_per_pixel(problem, method)
         baseline_used = _bytes_per_pixel(problem, BASELINE) if baseline.installed else "missing"
     ratio = [seconds[BASELINE] / seconds[n] for n in threads] if baseline.installed else None
-    row = [name, "x".join(map(str, problem.source.shape)), cut.method, cut.device, "✓", first]
+    row = [name, "x".join(map(str, problem.source.shape)), cut.method, cut.device, "✓"]
     row += [f"{seconds[n]:.4f}" for n in threads]
     row += [f"{seconds[BASELINE]:.4f}" if baseline.installed else "missing"]
     row += [f"{r:.2f}" for r in ratio] if ratio else ["-"] * len(threads)
@@ -214,7 +212,7 @@ def thread_limit(threads):
 def _bytes_per_pixel(problem, solver):
     if not os.path.exists("/proc/self/clear_refs"):
         return "Linux only"
-    return f"{probed('memory', problem, solver=solver)['peak'] / problem.source.size:.1f}"
+    return f"{peak_memory(problem, solver) / problem.source.size:.1f}"
 
 
 def _parser():
@@ -224,7 +222,7 @@ def _parser():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has other options: add --help")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="no fresh processes: no first call, no memory")
+    parser.add_argument("--quick", action="store_true", help="no fresh processes: no memory")
     parser.add_argument(
         "--warm",
         nargs="?",

@@ -9,7 +9,7 @@ bytes/pixel       maximum GPU memory in use, excluding inputs
 equal runs        runs with the value and labels of the first, and number of runs (--runs, fewer above --timeout)
 
 A row appears only if `cut.check()` certified the cut and its value equals PyMaxflow's and the recorded
-one.  Compilation is over before a clock starts; --first measures it, in a process with an empty kernel cache.
+one.  Compilation is over before a clock starts.
 A method that takes more than --timeout seconds is stopped and listed as such.
 """
 
@@ -25,7 +25,7 @@ from benchmarks import gridcut as on_cpu
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, VALUES, Problem
 from benchmarks.table import geometric_mean, markdown
-from benchmarks.timing import probed, rounds
+from benchmarks.timing import rounds
 
 DEVICE = "cuda"
 BASELINE = "PyMaxflow"
@@ -33,7 +33,7 @@ PYMAXFLOW = baselines.BASELINES["grids"][BASELINE]
 RARELY = 4.0  # seconds; a program that takes longer is timed once
 CORNER = 96  # pixels per side of the part of an instance that kernels are compiled on
 
-COLUMNS = ["instance", "size", "method", "certified", "first call s", "kernel s", "on card s", "transfers s"]
+COLUMNS = ["instance", "size", "method", "certified", "kernel s", "on card s", "transfers s"]
 COLUMNS += ["CPU s", f"{BASELINE} s", f"{BASELINE} / on card", f"{BASELINE} / transfers", "CPU / on card"]
 COLUMNS += ["bytes/pixel", "equal runs"]
 
@@ -85,23 +85,19 @@ def summary(ratios, methods):
         [*head, *(f"{geometric_mean(column):.1f} (least {min(column):.1f})" for column in by_column)]
         for *head, by_column in on_cpu.by_group(ratios, methods)
     ]
-    return markdown(["group", "method", "measured", *COLUMNS[10:13]], rows)
+    return markdown(["group", "method", "measured", *COLUMNS[9:12]], rows)
 
 
 def measure(name, problem, method, other, options):
     """One row, and its three ratios; None where it was not measured."""
     size = "x".join(map(str, problem.source.shape))
-    first = "-"
-    if options.first:
-        fresh = probed("first", problem, solver=method, device=DEVICE, empty_cache=True)
-        first = f"{fresh['first']:.1f}"
     solve(corner(problem), method)  # compiles
     solve(on_device(corner(problem)), method)
     held = on_device(problem)
     try:
         cut, used = memory_and_cut(held, method, options.timeout)
     except OverTheCapError:
-        return [name, size, method, "stopped", first, "-", f"> {options.timeout:g}", *["-"] * 8], None
+        return [name, size, method, "stopped", "-", f"> {options.timeout:g}", *["-"] * 8], None
     cut.check()
     value = other.get("value", VALUES[name])
     if not cut.value == value == VALUES[name]:
@@ -110,7 +106,7 @@ def measure(name, problem, method, other, options):
     del held
     timed(problem, method)  # compiles the copies of large arrays
     whole = median(timed(problem, method)[0] for _ in range(options.repeats))
-    row = [name, size, cut.method, "✓", first, f"{kernel:.4f}", f"{card:.4f}", f"{whole:.4f}"]
+    row = [name, size, cut.method, "✓", f"{kernel:.4f}", f"{card:.4f}", f"{whole:.4f}"]
     cpu, baseline = other.get("cpu"), other.get("baseline")
     row += [f"{cpu:.3f}" if cpu else "-", f"{baseline:.3f}" if baseline else "-"]
     row += [f"{baseline / card:.1f}", f"{baseline / whole:.1f}"] if baseline else ["-", "-"]
@@ -267,7 +263,6 @@ def parser():
         "--runs", type=int, default=10, help="runs on the GPU, all of which must agree (default: %(default)s)"
     )
     options.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for one solve, and for --runs")
-    options.add_argument("--first", action="store_true", help="time first calls, each in a process with an empty cache")
     options.add_argument("--quick", action="store_true", help="neither CPU nor baseline: recorded values only")
     options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")
     options.add_argument("--warm", nargs="?", const="astronaut x8", metavar="INSTANCE", help="re-solves after changes")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 
 import matching
 from benchmarks import matching_graphs as graphs
@@ -45,7 +46,7 @@ QUICK = {
 # For a GPU.
 FAMILIES = {
     "delaunay 2^20": PLAIN["delaunay 2^20"],
-    "delaunay 2^22": lambda: graphs.delaunay_by_strips(22),
+    "delaunay 2^22": lambda: graphs.delaunay(22),
     "kron 2^20": lambda: graphs.rmat(20, 16, SKEWED, both=True),
     "rgg 2^21": lambda: graphs.random_geometric(21, 15),
     "uniform 8M 3": lambda: graphs.uniform(1 << 23, 3),
@@ -62,11 +63,11 @@ MEDIUM = ("delaunay 2^20", "rgg 2^18", "rmat 2^18", "kron 2^18", "road 1000^2", 
 OF_PAPER = {
     "delaunay_n20": PLAIN["delaunay 2^20"],
     "kron_g500-logn20": lambda: graphs.rmat(20, 48, SKEWED, both=True),
-    "delaunay_n21": lambda: graphs.delaunay_by_strips(21),
+    "delaunay_n21": lambda: graphs.delaunay(21),
     "kron_g500-logn21": lambda: graphs.rmat(21, 48, SKEWED, both=True),
-    "delaunay_n22": lambda: graphs.delaunay_by_strips(22),
-    "delaunay_n23": lambda: graphs.delaunay_by_strips(23),
-    "delaunay_n24": lambda: graphs.delaunay_by_strips(24),
+    "delaunay_n22": lambda: graphs.delaunay(22),
+    "delaunay_n23": lambda: graphs.delaunay(23),
+    "delaunay_n24": lambda: graphs.delaunay(24),
     "rgg_n_2_24": lambda: graphs.random_geometric(24, 15.8),
     "road 4000^2": lambda: graphs.road(4000, 0.3),
     "uniform 8M 3": FAMILIES["uniform 8M 3"],
@@ -134,6 +135,10 @@ class Kept(NamedTuple):
     shape: tuple[int, int]
     size: int
 
+    @property
+    def matrix(self) -> scipy.sparse.csr_array:
+        return scipy.sparse.csr_array((np.ones(len(self.adj), np.int8), self.adj, self.ptr), shape=self.shape)
+
 
 def with_permuted(known) -> dict:
     """The same graphs, and each of them with rows and columns permuted."""
@@ -167,7 +172,7 @@ def make(name: str, path: Path) -> None:
     plain = path_of(name.removesuffix(PERMUTED), path.parent)
     if plain != path and plain.exists():
         kept = read(plain)
-        matrix, size = graphs.permuted(graphs.as_matrix(kept.ptr, kept.adj, kept.shape)), kept.size
+        matrix, size = graphs.permuted(kept.matrix), kept.size
         graph = matching.bipartite_graph(matrix)
     else:
         graph = matching.bipartite_graph(known()[name]())

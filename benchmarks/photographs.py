@@ -17,7 +17,7 @@ import json
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -25,6 +25,7 @@ import numpy as np
 
 from benchmarks import command
 from benchmarks.interactive_latency import photograph
+from benchmarks.kept_results import Kept
 from benchmarks.probe import resident
 from benchmarks.table import ROOT, markdown
 from benchmarks.timing import in_process
@@ -105,55 +106,31 @@ def run(program: str, folder: Path, *how: str) -> dict:
 
 def main_of_run(argv) -> int:
     """Run a command of cutmatch in this process, and print its processor time, memory and certified results as JSON."""
-    from apps import cli
-
-    certify = argv[0] == "--certify"
-    arguments = argv[1:] if certify else argv
-    with certified_results() if certify else nullcontext([]) as checked:
-        status = cli.main(arguments)
-    if certify and arguments[0] == "superpixels":
-        checked.append(certify_regions())
-    print(json.dumps({"processor": time.process_time(), "memory": resident("VmHWM"), "checked": len(checked)}))
-    return status
-
-
-@contextmanager
-def certified_results():
-    """Certify every cut and total variation that a command computes; the list gets an entry for each."""
     import gridcut
+    from apps import cli
     from apps.denoising import restoration
     from gridcut.multilabel.total_variation import check_total_variation
 
-    checked: list = []
+    certify = argv[0] == "--certify"
+    arguments = argv[1:] if certify else argv
+    checked = 0
+    with ExitStack() as stack:
+        kept = []
+        if certify:
 
-    def certified(function, check):
-        def call(*arguments, **settings):
-            found = function(*arguments, **settings)
-            check(found, *arguments)
-            checked.append(True)
-            return found
+            def check_variation(labels, term, levels, weights, *_):
+                check_total_variation(term, weights, labels)
 
-        return call
-
-    def check_cut(cut, *_):
-        cut.check()
-
-    def check_labels(labels, term, levels, weights, *_):
-        check_total_variation(term, weights, labels)
-
-    places = [
-        (gridcut, "max_flow", check_cut),
-        (gridcut.Solver, "solve", check_cut),
-        (restoration, "total_variation", check_labels),
-    ]
-    plain = [getattr(owner, name) for owner, name, _ in places]
-    for (owner, name, check), function in zip(places, plain, strict=True):
-        setattr(owner, name, certified(function, check))
-    try:
-        yield checked
-    finally:
-        for (owner, name, _), function in zip(places, plain, strict=True):
-            setattr(owner, name, function)
+            kept = [Kept(gridcut, "max_flow"), Kept(gridcut.Solver, "solve")]
+            kept = [stack.enter_context(one) for one in [*kept, Kept(restoration, "total_variation", check_variation)]]
+        status = cli.main(arguments)
+        for one in kept:
+            one.check()
+            checked += one.checked
+    if certify and arguments[0] == "superpixels":
+        checked += certify_regions()
+    print(json.dumps({"processor": time.process_time(), "memory": resident("VmHWM"), "checked": checked}))
+    return status
 
 
 def certify_regions() -> bool:

@@ -27,13 +27,12 @@ from apps.regions.region_scores import read_segments, score_regions
 from apps.run.inputs import find_by_stem
 from benchmarks import command
 from benchmarks.table import markdown
-from benchmarks.timing import rounds, timed
+from benchmarks.timing import timed
 
 TRUTHS = {"grabcut": "gt", "coopcuts": "groundtruth"}
 COMPACTNESS = (10, 20, 30)
 TRIALS = 12
 NEAR_ENOUGH = 0.02
-SIDE = 512  # pixels per side of the image of the timing at the end
 
 
 def main(argv):
@@ -54,8 +53,6 @@ def main(argv):
             rows += command.shown(measure(base, cases, count))
     columns = ["images", "method", "number", "asked", "made", "recall %", "least %", "error %", "outline %", "s"]
     lines = ["", markdown(columns, rows)]
-    if not options.quick and rows:
-        lines += ["", timing(cases[0][1], options.regions[0])]
     return command.finish(report, "\n".join(lines), options.save)
 
 
@@ -141,25 +138,8 @@ def certify(labels, count):
         raise AssertionError(f"asked for {count} regions, got {len(np.unique(labels))} in {pieces} pieces")
 
 
-def timing(rgb, count, repeats=5):
-    """Seconds on one image of 512 x 512."""
-    rgb = np.clip(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC), 0, 1)
-    runs = {
-        "cutmatch": lambda: superpixels(rgb, count, threads=1),
-        "cutmatch, 2 threads": lambda: superpixels(rgb, count, threads=2),
-        "slic 10": lambda: slic_as_asked(rgb, count, 10),
-        "felzenszwalb": lambda: felzenszwalb(rgb, scale=50),
-    }
-    for run in runs.values():
-        run()
-    seconds, _ = rounds(runs, repeats)
-    row = [f"{SIDE}x{SIDE}, {count} regions", *(f"{seconds[name]:.3f}" for name in runs)]
-    return markdown(["seconds", *runs], [row])
-
-
 def _parser():
     parser = command.parser("superpixels", __doc__, "superpixels-cpu")
     command.add_data_option(parser, "CUTMATCH_DATA")
     parser.add_argument("--regions", nargs="+", type=int, default=[500], metavar="N", help="how many (default: 500)")
-    parser.add_argument("--quick", action="store_true", help="leave out the timing at the end")
     return parser

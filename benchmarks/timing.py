@@ -1,10 +1,5 @@
-"""Clocks and scales: interleaved repeats, and measurements that need a separate process.
+"""Clocks and scales: interleaved repeats, and measurements that need a separate process."""
 
-First calls need an empty kernel cache and peak memory needs a process that did nothing else, so both are
-measured by benchmarks/probe.py in a fresh process.
-"""
-
-import json
 import os
 import subprocess
 import sys
@@ -73,14 +68,10 @@ def in_process(*words, folder=ROOT, environment=()) -> tuple[str, float]:
     return done.stdout, time.perf_counter() - start
 
 
-def probed(what, problem, *, solver, device="cpu", threads=1, empty_cache=False):
-    """Run benchmarks/probe.py on a problem in a process of its own; returns what it measured."""
+def peak_memory(problem, solver) -> int:
+    """Bytes that a solver needs for a problem, by benchmarks/probe.py in a process that does nothing else."""
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        problem.save(folder)
+        problem.save(Path(folder))
         # Return freed arrays to the system immediately: otherwise later ones reuse memory that is already counted.
-        environment = {"NUMBA_NUM_THREADS": str(threads), "MALLOC_MMAP_THRESHOLD_": "65536"}
-        if empty_cache:
-            environment["NUMBA_CACHE_DIR"] = str(folder / "cache")
-        found, _ = in_process("benchmarks.probe", what, folder, solver, device, environment=environment)
-    return json.loads(found)
+        environment = {"NUMBA_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
+        return int(in_process("benchmarks.probe", folder, solver, environment=environment)[0])

@@ -3,18 +3,12 @@
 The paper has no table; its claims are sentences.  Grids are the middle of the images of benchmarks/instances.py.
 """
 
-import time
 from functools import partial
 
 import numpy as np
-import skimage.data
-from PIL import Image
 
 import assign
 import gridcut
-from apps.motion.windows import match_windows
-from apps.optical_flow.flow_files import read_flow
-from apps.segmentation.published_energy import smoothness
 from benchmarks import instances
 from benchmarks.assign_instances import DENSE
 from benchmarks.instances import Problem
@@ -28,8 +22,7 @@ from benchmarks.papers.sections import (
     repeated,
     spanned,
 )
-from benchmarks.table import ROOT
-from benchmarks.timing import rounds
+from benchmarks.timing import rounds, timed
 
 TITLE = "Łupińska 2011, repeated"
 GRIDS = {
@@ -56,8 +49,6 @@ VARIANTS = {
     "global": {"exact_start": True, "global_every": 1.0},
     "global and gap": {"exact_start": True, "global_every": 1.0, "gap": True},
 }
-WINDOW_METHODS = "cost_scaling", "lock_free"
-CPU_METHODS = ("ibfs", "push_relabel", "lock_free", "async_global")
 RUNS = 10  # of programs with two threads
 PROBLEMS = 20  # of one family and size
 SMALLEST = 30  # the paper's size
@@ -136,117 +127,41 @@ def frequencies(quick: bool):
     yield Section("Frequency of global relabeling (§4.2)", note, columns, rows)
 
 
-def asynchronous(quick: bool):
-    """Section 4.5: asynchronous global relabeling against none and against a synchronous one."""
-    side = 24 if quick else 64
-    rows = []
-    for name, problem, value in grids(side):
-        runs = {
-            "none": {"method": "lock_free", "global_every": NEVER},
-            "synchronous": {"method": "lock_free"},
-            "asynchronous": {"method": "async_global"},
-        }
-        totals = {kind: [] for kind in runs}
-        for repeat in range(1 if quick else RUNS):
-            for kind, of in runs.items():
-                if kind != "none" or not repeat:
-                    stats = counts_of(problem, value, threads=2, **of)
-                    totals[kind].append(stats["operations"])
-        least = np.array(totals["asynchronous"])
-        gains = [spanned(totals["none"][0] / least), spanned(np.array(totals["synchronous"]) / least)]
-        rows.append([name, *(count(np.median(of)) for of in totals.values()), *gains])
-    columns = ["grid", *(f"{kind}: operations" for kind in runs), "none / asynchronous", "synchronous / asynchronous"]
-    note = (
-        f"{side}×{side} pixels, two threads, medians and ranges of {RUNS} runs (without global relabeling: one run). "
-        "Pushes and relabels of `lock_free` without and with a global relabeling every n relabels, and of "
-        "`async_global`. Heights start as distances in all."
-    )
-    yield Section("Global relabeling of the lock-free algorithm (§4.5)", note, columns, rows)
-
-
 def threads(quick: bool):
-    """Sections 4.4 and 4.5: the lock-free algorithm and asynchronous global relabeling, two threads."""
-    side = 24 if quick else 192
+    """Sections 4.4 and 4.5: the lock-free algorithm, without and with global relabelings, on two threads."""
+    side = 24 if quick else 64
+    runs = {
+        "push_relabel": {"method": "push_relabel"},
+        "lock_free, none": {"method": "lock_free", "threads": 2, "global_every": NEVER},
+        "lock_free, synchronous": {"method": "lock_free", "threads": 2},
+        "async_global": {"method": "async_global", "threads": 2},
+    }
     rows = []
     for name, problem, value in grids(side):
-        runs = {
-            "push_relabel": {},
-            "lock_free": {"threads": 2},
-            "async_global": {"threads": 2},
-        }
-        seconds, stats = {method: [] for method in runs}, {method: [] for method in runs}
-        for repeat in range(1 + (1 if quick else RUNS)):  # the first one compiles
-            for method, of in runs.items():
-                begin = time.perf_counter()
-                found = counts_of(problem, value, method=method, **of)
-                if repeat:
-                    seconds[method].append(time.perf_counter() - begin)
-                    stats[method].append(found)
+        for of in runs.values():
+            counts_of(problem, value, **of)  # compiles
+        times, stats = {who: [] for who in runs}, {who: [] for who in runs}
+        for repeat in range(1 if quick else RUNS):
+            for who, of in runs.items():
+                if who != "lock_free, none" or not repeat:  # which takes long
+                    found, seconds = timed(partial(counts_of, problem, value, **of))
+                    times[who].append(seconds)
+                    stats[who].append(found)
         sequential = stats["push_relabel"][0]["operations"]
-        for method, some in stats.items():
-            row = [name, method, str(runs[method].get("threads", 1))]
-            row += [count(np.median([of[key] for of in some])) for key in ("pushes", "relabels")]
+        synchronous = np.median(times["lock_free, synchronous"])
+        for who, some in stats.items():
+            row = [name, who, *(count(np.median([of[key] for of in some])) for key in ("pushes", "relabels"))]
             row += [count(np.median([of["global_relabels"] + of.get("waves", 0) for of in some]))]
             row += [spanned([of["operations"] / sequential for of in some])]
-            rows.append([*row, spanned(np.array(seconds[method]) / seconds["lock_free"])])
+            rows.append([*row, spanned(np.array(times[who]) / synchronous)])
     note = (
-        f"{side}×{side} pixels, medians and ranges of {RUNS} runs, interleaved, with certification. With two threads "
-        "counts vary from run to run. `async_global` relabels on one of its threads, so one pushes."
+        f"{side}×{side} pixels, two threads, medians and ranges of {RUNS} runs, interleaved (without global "
+        "relabeling: one), with certification. Counts vary from run to run. Global relabelings of `lock_free`: every n "
+        "relabels, or none; of `async_global`: on one of its threads, so one pushes. Heights start as distances in all."
     )
-    columns = ["grid", "method", "threads", "pushes", "relabels", "global relabelings", "operations / push_relabel"]
-    columns += ["time / lock_free"]
+    columns = ["grid", "program", "pushes", "relabels", "global relabelings", "operations / push_relabel"]
+    columns += ["time / lock_free, synchronous"]
     yield Section("Lock-free and asynchronous global relabeling (§4.4, §4.5)", note, columns, rows)
-
-
-def energies(quick: bool):
-    """Abstract and section 1: energies with pairwise (F2) and triple terms (F3), by every method of the CPU."""
-    side = 24 if quick else 128
-    rows = []
-    for name in ("astronaut", "camera"):
-        picture = getattr(skimage.data, name)()
-        grey = (picture if picture.ndim == 2 else picture.mean(-1)).astype(np.int64)
-        grey = grey[tuple(slice((n - side) // 2, (n + side) // 2) for n in grey.shape)]
-        for kind in ("F2", "F3"):
-            terms = smoothness(grey, kind.lower(), contrast=60, falloff=800, line=20)
-            energy = gridcut.BinaryEnergy(np.array([grey, 255 - grey]), *terms)
-            found = {method: gridcut.binary_minimum(energy, method=method, device="cpu") for method in CPU_METHODS}
-            for of in found.values():
-                of.check()
-            values, labels = {of.value for of in found.values()}, {of.labels.tobytes() for of in found.values()}
-            if len(values) != 1 or len(labels) != 1:
-                raise AssertionError(f"{name}, {kind}: methods differ")
-            one = found["push_relabel"]
-            operations = {method: of.cut.stats.get("pushes", 0) for method, of in found.items()}
-            rows.append([name, kind, count(one.value), count(one.labels.sum()), count(operations["push_relabel"])])
-    note = (
-        f"{side}×{side} pixels. Unary: grey value against 255 minus it; pairwise: contrast-sensitive Potts; triples: a "
-        f"cost if three pixels in a line differ. {', '.join(CPU_METHODS)} return the same labels, certified."
-    )
-    columns = ["picture", "class", "least energy", "pixels of label 1", "push_relabel: pushes"]
-    yield Section("Energies of classes F2 and F3 (abstract, §1)", note, columns, rows)
-
-
-def windows(quick: bool):
-    """Sections 1 and 6: optical flow by assignments of points in windows of at most 30."""
-    first, second = (np.asarray(Image.open(ROOT / f"data/frame{i}.png").convert("RGB")) for i in (1, 2))
-    truth, _ = read_flow(ROOT / "data/frame1-flow.png")
-    rows = []
-    runs = {method: partial(match_windows, first, second, method=method) for method in ("auto", *WINDOW_METHODS)}
-    for run in runs.values():
-        run()  # compiles
-    seconds, results = rounds({**runs, f"auto, {AGAIN}": runs["auto"]}, 1 if quick else RUNS, 2.0)
-    for method, found in results.items():
-        sizes = np.concatenate(found.sizes)
-        x, y = np.rint(found.matches.first).astype(int).T
-        near = np.linalg.norm(found.matches.motion - truth[y, x], axis=1) <= 3
-        row = [method, count(len(sizes)), count(sizes.max()), count(len(near)), number(100 * near.mean(), 1)]
-        rows.append([*row, number(1e3 * seconds[method] / len(sizes))])
-    note = (
-        "data/frame1.png and frame2.png, windows of 48 pixels, one assignment problem per window; all as one batch "
-        "(auto), or one after the other. ms per window: a whole call, with the search for points, costs and margins."
-    )
-    columns = ["method", "windows", "most points", "matches", "within 3 pixels, %", "ms per window"]
-    yield Section("Optical flow by assignments in windows (§1, §6)", note, columns, rows)
 
 
 def problems(n: int, number_of: int, family: str = COSTS):
@@ -375,11 +290,8 @@ EXPERIMENTS = (
     heuristics,
     frequencies,
     threads,
-    asynchronous,
     alphas,
     scaling_heuristics,
     update_rules,
     work_of_threads,
-    energies,
-    windows,
 )

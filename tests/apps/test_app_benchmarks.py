@@ -64,7 +64,7 @@ def test_skips_without_data(name, capsys, monkeypatch):
     ("line", "first", "methods"),
     [
         ("segment --kinds 'strokes, set 2' --quick", "strokes", {"cutmatch", "cv2.grabCut"}),
-        ("superpixels --quick --regions 20", "grabcut", set(superpixels.METHODS)),
+        ("superpixels --regions 20", "grabcut", set(superpixels.METHODS)),
         ("video --kinds trimap --frames 3", "trimap", {"a", "all"}),
         ("refine --quick", "photographs", {"16"}),
     ],

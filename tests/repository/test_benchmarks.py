@@ -81,7 +81,7 @@ RUNS = {  # command: certified rows of instances that begin with this word
     "assign u100 --dense --sizes 20 --repeats 1": ("u100", 1),
     "cost_flow --sizes 200 --repeats 1": ("grid", 0),
     "small --rows 10 --sides 8 --rounds 3": ("noise", 0),
-    "greedy --quick --repeats 1": ("grid 40", 10),
+    "greedy --quick --runs 1": ("grid 40", 10),
     f"compare {ROOT} --quick --rounds 1 --only matching": ("matching", 7),
 }
 
