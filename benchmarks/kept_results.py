@@ -2,17 +2,24 @@
 
 
 class Kept:
-    """While open, keep the results of a solver that is called inside; `check(result, *arguments)` certifies one."""
+    """While open, keep the results of a solver that is called inside; `certify(result, *arguments)` certifies one.
 
-    def __init__(self, owner, name, check=lambda found, *arguments: found.check()):
-        self.owner, self.name, self.certify, self.waiting, self.checked = owner, name, check, [], 0
+    at_once   certify each when it is there: results of a solver object are stale after its next change
+    """
+
+    def __init__(self, owner, name, certify=lambda found, *arguments: found.check(), at_once=False):
+        self.owner, self.name, self.certify, self.at_once = owner, name, certify, at_once
+        self.waiting, self.checked = [], 0
 
     def __enter__(self):
         self.plain = getattr(self.owner, self.name)
 
         def kept(*arguments, **settings):
-            self.waiting.append((self.plain(*arguments, **settings), *arguments))
-            return self.waiting[-1][0]
+            found = self.plain(*arguments, **settings)
+            self.waiting.append((found, *arguments))
+            if self.at_once:
+                self.check()
+            return found
 
         setattr(self.owner, self.name, kept)
         return self

@@ -121,7 +121,7 @@ def main_of_run(argv) -> int:
             def check_variation(labels, term, levels, weights, *_):
                 check_total_variation(term, weights, labels)
 
-            kept = [Kept(gridcut, "max_flow"), Kept(gridcut.Solver, "solve")]
+            kept = [Kept(gridcut, "max_flow"), Kept(gridcut.Solver, "solve", at_once=True)]
             kept = [stack.enter_context(one) for one in [*kept, Kept(restoration, "total_variation", check_variation)]]
         status = cli.main(arguments)
         for one in kept:

@@ -21,23 +21,6 @@ def random_graph(n, density, rng, largest=20):
     return scipy.sparse.csr_array(graph).astype(np.int32)
 
 
-@pytest.mark.parametrize("n", [2, 5, 12, 60, 300])
-def test_flows_of_random_graphs(n):
-    rng = np.random.default_rng(n)
-    for density in (0.02, 0.1, 0.4):
-        graph = random_graph(n, density, rng)
-        expected = csgraph.maximum_flow(graph, 0, n - 1)
-        found = maximum_flow(graph, 0, n - 1)
-        assert found.flow_value == expected.flow_value
-        flow, capacity = found.flow.toarray(), graph.toarray()
-        assert found.flow.dtype == expected.flow.dtype
-        assert (flow == -flow.T).all()
-        assert (flow <= capacity).all()
-        net = flow.sum(axis=1)
-        assert net[0] == -net[-1] == expected.flow_value
-        assert not net[1:-1].any()
-
-
 def test_large_capacities_and_repeated_entries():
     largest = np.iinfo(np.int32).max
     graph = scipy.sparse.csr_array(([largest, 3, 4], [1, 2, 2], [0, 1, 3, 3]), shape=(3, 3))
