@@ -15,6 +15,7 @@ from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import DTYPES, WIDER, matrix_of
 from assign.dense.jonker_volgenant import (
+    BY_FREE_ROWS,
     HANDED_OVER,
     MAX_COSTS,
     REJECTED,
@@ -25,9 +26,9 @@ from assign.dense.jonker_volgenant import (
 )
 from assign.dense.sorting import seems_sortable
 
-MIN_LIST_ROWS = 256  # below, lists are faster only if they begin with prices from sorting
+MIN_LIST_ROWS = 320  # below, lists are faster only if they begin with prices from sorting
 # dtype -> the dtype the kernel is compiled for, and that of prices
-NUMBERS = {t: (t, np.dtype(np.int64)) if t.kind == "i" else (np.dtype(float), np.dtype(float)) for t in DTYPES}
+NUMBERS = {t: (t, np.dtype(np.int64 if t.kind == "i" else np.float64)) for t in DTYPES}
 NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.items()}
 
 
@@ -65,15 +66,15 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
         matrix, n, m = matrix.T, m, n
     if not matrix.flags.carray:  # writeable, too: the kernel is compiled for one type of array
         matrix = matrix.copy()
-    col, u, v = np.empty(n, np.int64), np.empty(n, kind), np.empty(m, kind)
+    row, col, u, v = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, kind), np.empty(m, kind)
     checked = time.perf_counter()
-    sign = -1 if maximize else 1
-    status, total = solve_matrix(matrix, sign, SEARCH_SCANS * n, memory_for(n, m), col, u, v)
+    sign, stats = -1 if maximize else 1, {}
+    budget = SEARCH_SCANS * n if n >= MIN_LIST_ROWS else BY_FREE_ROWS
+    status, total = solve_matrix(matrix, sign, budget, transposed, memory_for(n, m), row, col, u, v)
     if status == HANDED_OVER and n < MIN_LIST_ROWS and not seems_sortable(matrix):
-        status, total = solve_matrix(matrix, sign, UNLIMITED, memory_for(n, m), col, u, v)
+        status, total = solve_matrix(matrix, sign, UNLIMITED, transposed, memory_for(n, m), row, col, u, v)
     if status == REJECTED:
         return None
-    row, stats = np.arange(n), {}
     if status == HANDED_OVER:
         from assign.dense import dense
 
@@ -82,10 +83,11 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
             col, u, v, stats = dense.proceed(minimised, sign * v, col, int(total))
         except InfeasibleError:  # its rows may be the caller's columns
             return None
-        col, u, v = col.astype(np.int64), sign * u, sign * v
+        row, col, u, v = np.arange(n), col.astype(np.int64), sign * u, sign * v
         total = matrix[row, col].sum(dtype=kind).item()
+        if transposed:
+            order = col.argsort()
+            row, col = col[order], order
     if transposed:
-        order = col.argsort()
-        row, col = col[order], order
         u, v = v, u
     return row, col, total, u, v, checked, stats

@@ -8,8 +8,10 @@ cache.  While it does, a pass over a row costs less than keeping a list of its c
 assign/dense/dense.py does.  So `search` hands over what it found, prices and pairs, to the lists if many rows are free
 for the size of the matrix, or after a number of passes.
 
-If most pairs cost the same and none more (1 - IoU, clipped or blocked pairs), prices start at 0 instead of the column
-minima.  A row that is left with such pairs then takes the first free column, instead of a long search for it.
+If there are more columns than rows, prices start at 0, and rows take their cheapest column while it is free.  The same
+holds if most pairs cost the same and none more (1 - IoU, clipped or blocked pairs): a row that is left with such pairs
+then takes the first free column, instead of a long search for it.  Large or rectangular matrices of floats, whose rows
+are read a few times only, are read in place.
 
 `solve_matrix` does everything in one compiled call for matrices of any sign and number type: it validates while it
 copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
@@ -27,7 +29,17 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from assign.batch.batch_paths import INFINITY32, INFINITY64, augment, minimum, price_of, reduce_columns, reduce_rows
+from assign.batch.batch_paths import (
+    INFINITY32,
+    INFINITY64,
+    augment,
+    column_of,
+    minimum,
+    minimum_of,
+    price_of,
+    reduce_columns,
+    reduce_rows,
+)
 from gridcut.device import inner_kernel, kernel
 from gridcut.device.arguments import INT64_MAX
 
@@ -37,7 +49,7 @@ LANES = 8  # rows are padded to a multiple of this length
 # infeasible costs, or integers too large for prices of 64 bits.
 SOLVED, HANDED_OVER, REJECTED = 0, 1, 2
 MAX_COSTS = 1 << 21  # larger matrices begin with lists
-MIN_ROWS = 128  # smaller matrices are handed over only after SEARCH_SCANS
+MIN_ROWS = 160  # smaller matrices are handed over only after a budget of scans
 # A square matrix is handed over after the first two steps if more than FEW of its rows are free, but a smaller share
 # than the memory of a pass over all rows / BYTES: few free rows have short searches, for which lists are faster in
 # large matrices.  Distances leave 0.25 to 0.35 of the rows free, uniform costs 0.12 to 0.16, tracks none.  Numbers that
@@ -47,7 +59,8 @@ FEW, BYTES, PASS = 0.02, 60_000_000, 5
 # row's and a column's own value.  Others leave at most 0.45.
 MAX_FREE_SHARE = 0.6
 SEARCH_SCANS = 40  # rows scanned in the searches, per row, before any matrix is handed over; distances need 30 to 40
-UNLIMITED = INT64_MAX  # budget with which no matrix is handed over
+# Budgets with which a matrix is handed over only for its free rows, and never.
+BY_FREE_ROWS, UNLIMITED = INT64_MAX - 1, INT64_MAX
 SAMPLED_ROWS, MIN_COMMON_SHARE = 8, 0.75  # of pairs that cost the same, in a sample of rows
 KEPT_NUMBERS = 1 << 18  # of memory that a thread keeps between calls: 2 MiB
 
@@ -95,19 +108,24 @@ def most_cost_the_same(cost, sign):
 
 @inner_kernel
 def load_floats(cost, sign, work):
-    """Copy sign * cost; rows are padded with infinity.  Returns whether all costs are numbers above -infinity."""
+    """Copy sign * cost; rows are padded with infinity."""
     n, width = work.shape
     m = cost.shape[1]
-    bad = 0
     for i in range(n):
         row = work[i]
         given = cost[i]
         for j in range(m):
-            number = sign * np.float64(given[j])
-            row[j] = number
-            bad += 0 if number > -np.inf else 1
+            row[j] = sign * np.float64(given[j])
         for j in range(m, width):
             row[j] = np.inf
+
+
+@inner_kernel
+def is_valid(row):
+    """Whether all numbers are above -infinity."""
+    bad = 0
+    for j in range(row.size):
+        bad += 0 if row[j] > -np.inf else 1
     return bad == 0
 
 
@@ -145,11 +163,29 @@ def load_integers(cost, sign, low, bits, infinity, work):
 
 
 @inner_kernel
+def take_cheapest(work, n, bits, mark, infinity, price, row_of, col_of, rank):
+    """Match rows with their cheapest columns, while these are free, at price 0; returns whether all costs are valid."""
+    width = price.size
+    for i in range(n):
+        row = work[i]
+        if infinity == np.inf and not is_valid(row):
+            return False
+        low = minimum_of(row)
+        j = column_of(row, low, rank, bits)
+        if low < infinity and row_of[j] < 0:
+            row_of[j] = i
+            col_of[i] = j
+            rank[j] += width
+            price[j] -= mark
+    return True
+
+
+@inner_kernel
 def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, v):
     """Match all rows of a loaded matrix; returns as `solve_matrix`."""
     n, width = work.shape
     has_minima = n == cost.shape[1] and not most_cost_the_same(cost, sign)
-    real = work.dtype.type
+    real = numbers.dtype.type
     price, dist = numbers[:width], numbers[width : 2 * width]
     at, old = numbers[2 * width : 3 * width], numbers[3 * width : 4 * width]
     limit = numbers[:0]
@@ -162,8 +198,13 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
         row_of[j] = -1
     for i in range(n):
         col_of[i] = -1
-    if has_minima:  # the price of an unmatched column must remain 0
+    if has_minima:
+        for i in range(n if infinity == np.inf else 0):
+            if not is_valid(work[i]):
+                return REJECTED, v[0]
         reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
+    elif not take_cheapest(work, n, bits, mark, infinity, price, row_of, col_of, rank):
+        return REJECTED, v[0]
     reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
     v[0] = 0
     total = v[0]  # of its type
@@ -212,20 +253,12 @@ def _solve_numbers_overload(cost, sign, budget, numbers, ids, col, u, v):
         def solve_floats(cost, sign, budget, numbers, ids, col, u, v):
             n, m = cost.shape
             floats = numbers.view(np.float64)
-            if sign > 0 and n * m > KEPT_NUMBERS:
-                bad = 0
-                for i in range(n):
-                    row = cost[i]
-                    for j in range(m):
-                        bad += 0 if row[j] > -np.inf else 1
-                if bad > 0:
-                    return REJECTED, 0.0
+            if sign > 0 and (n < m or n * m > KEPT_NUMBERS):
                 return search(cost, cost, sign, budget, 0, 0, np.inf, floats, ids, col, u, v)
             width = (m + LANES - 1) // LANES * LANES
             size = n * width
             work = floats[:size].reshape((n, width))
-            if not load_floats(cost, np.float64(sign), work):
-                return REJECTED, 0.0
+            load_floats(cost, np.float64(sign), work)
             return search(work, cost, sign, budget, 0, 0, np.inf, floats[size:], ids, col, u, v)
 
         return solve_floats
@@ -263,20 +296,36 @@ def _solve_numbers_overload(cost, sign, budget, numbers, ids, col, u, v):
 
 
 @kernel
-def solve_matrix(cost, sign, budget, numbers, col, u, v):
+def solve_matrix(cost, sign, budget, transposed, numbers, row, col, u, v):
     """Validate and solve a matrix of n >= 1 rows and m >= n columns; returns the status and the total cost.
 
     If it is handed over, col and v hold pairs and prices so far, and the total is the number of rows to search from.
 
-    sign      -1: the caller maximises
-    budget    rows that the searches may scan
-    numbers   memory_for(n, m)
-    col       column of each row;  u, v: prices that certify it, both in the caller's sign
+    sign        -1: the caller maximises
+    budget      rows that the searches may scan
+    transposed  the rows of the matrix are the caller's columns
+    numbers     memory_for(n, m)
+    row, col    the caller's pairs, by ascending row
+    u, v        prices that certify them, in the caller's sign
     """
     n, m = cost.shape
     width = (m + LANES - 1) // LANES * LANES
     ids = numbers[(n + 4) * width :].view(np.int32)
-    return _solve_numbers(cost, sign, budget, numbers, ids, col, u, v)
+    status, total = _solve_numbers(cost, sign, budget, numbers, ids, col, u, v)
+    if status == SOLVED and transposed:
+        for j in range(m):
+            ids[j] = -1
+        for i in range(n):
+            ids[col[i]] = i
+        k = 0
+        for j in range(m):
+            if ids[j] >= 0:
+                row[k], col[k] = j, ids[j]
+                k += 1
+    elif status == SOLVED:
+        for i in range(n):
+            row[i] = i
+    return status, total
 
 
 def solve(cost, *, limit=None, start=None, callback=None):
