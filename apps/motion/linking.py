@@ -103,6 +103,23 @@ def link(
     return Links(order[chosen], margin, total, found)
 
 
+def link_positions(first, second, row, col, cost, unmatched_cost, device: DeviceName = "auto") -> Links:
+    """Link positions (N, 2) and (M, 2), as `link`; points on one pixel, such as SIFT's orientations, are one row."""
+    (here, rows), (there, cols) = pixels_of(first), pixels_of(second)
+    if np.ndim(unmatched_cost):
+        lowest = np.full(rows, np.inf)
+        np.minimum.at(lowest, here, unmatched_cost)
+        unmatched_cost = lowest
+    return link(here[row], there[col], cost, (rows, cols), unmatched_cost, device)
+
+
+def pixels_of(xy: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the index of each point's pixel among the distinct pixels of points (N, 2), and their number."""
+    pixel = np.rint(xy).astype(np.int64)
+    _, position = np.unique(pixel[:, 1] * (1 << 31) + pixel[:, 0], return_inverse=True)
+    return position, int(position.max(initial=-1)) + 1
+
+
 def _price_margin(row, col, gain, row_price, col_price, chosen) -> np.ndarray:
     """Return a lower bound on the cost increase without each pair.
 

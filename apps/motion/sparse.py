@@ -20,7 +20,7 @@ from apps.common.clock import Clock
 from apps.common.images import InputError
 from apps.motion.agreement import ExpectedMotion, LocalMotion, agrees_with_neighbours
 from apps.motion.candidates import nearest_descriptors, proposals
-from apps.motion.linking import link
+from apps.motion.linking import link, link_positions, pixels_of
 from apps.motion.matches import Matches
 from apps.motion.odds import cornerness, log_odds, nearest_other_proposal, probability
 from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, keypoints, patches
@@ -153,8 +153,7 @@ def seed_matches(
     elsewhere[:, -1] = True
     cost = distance[:, :count] / np.maximum(distance[rows, elsewhere.argmax(axis=1)], 1e-9)[:, None]
     row, col = np.repeat(rows, count), index[:, :count].ravel()
-    (here, n), (to, m) = _pixels(one.xy), _pixels(two.xy)
-    links = link(here[row], to[col], cost.ravel(), (n, m), MAX_RATIO, device)
+    links = link_positions(one.xy, two.xy, row, col, cost.ravel(), MAX_RATIO, device)
     kept = links.margin >= MIN_MARGIN
     pair, margin = links.pair[kept], links.margin[kept]
     row, col, cost = row[pair], col[pair], cost.ravel()[pair]
@@ -193,7 +192,7 @@ def link_proposals(points, position, odds, *, device: DeviceName = "auto") -> Ma
     """Select proposals (N, S, 2) with log odds (N, S) one-to-one."""
     row, source = np.nonzero(odds < UNMATCHED_COST)
     there, cost = position[row, source], odds[row, source]
-    col, columns = _pixels(there)
+    col, columns = pixels_of(there)
     links = link(row, col, cost, (len(points), columns), UNMATCHED_COST, device)
     pair = links.pair
     return Matches(points[row[pair]], there[pair], cost[pair], links.margin, probability(cost[pair]))
@@ -207,13 +206,6 @@ def _points(grey, seeds: Matches) -> np.ndarray:
     _, kept = np.unique(square[order], axis=0, return_index=True)
     points = seeds.first[np.sort(order[kept])][:budget]
     return np.concatenate([points, corners(grey, budget - len(points), taken=points)])
-
-
-def _pixels(xy) -> tuple[np.ndarray, int]:
-    """Return the index of each point's pixel among the distinct pixels of points (N, 2), and their number."""
-    pixel = np.rint(xy).astype(np.int64)
-    _, position = np.unique(pixel[:, 1] * (1 << 31) + pixel[:, 0], return_inverse=True)
-    return position, int(position.max(initial=-1)) + 1
 
 
 def seed_points_of(grey: np.ndarray, max_pixels: int = MAX_SEED_PIXELS) -> Points:

@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from apps.common.clock import Clock, shown_seconds, timed
 from apps.common.command import check_method, check_threads
 from apps.common.images import InputError, by_number, check_same_size, read_image, to_bytes, write_bytes, write_image
@@ -197,8 +199,6 @@ def _files(name: str, chosen) -> dict[str, Path]:
 def _flow_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report.  All results are encoded before the first file is written."""
     with timed("import"):
-        import numpy as np
-
         from apps.motion.matches import Matches
         from apps.optical_flow import flow_figures
         from apps.optical_flow.dense_flow import flow_of_frames

@@ -14,7 +14,7 @@ import numpy as np
 
 from apps.motion.agreement import LocalMotion
 from apps.motion.candidates import nearest_descriptors
-from apps.motion.linking import link
+from apps.motion.linking import link_positions
 from apps.motion.matches import Matches
 from apps.motion.points import Points
 from apps.point_matching.geometry import Geometry, apply, epipolar_distance, fit, transfer_distance
@@ -36,9 +36,9 @@ ROUNDS = 2  # of matching along epipolar lines
 def first_matches(first: Points, second: Points, device="auto", pairs=None) -> Matches:
     """Match by descriptors alone, one-to-one, and drop matches without a margin.  `pairs`: see `nearest_pairs`."""
     row, col, dissimilarity, farthest = pairs or nearest_pairs(first, second)
-    pair, margin = _link_positions(first.xy, second.xy, row, col, dissimilarity, UNMATCHED_SHARE * farthest, device)
-    kept = margin > MIN_MARGIN
-    pair, margin = pair[kept], margin[kept]
+    links = link_positions(first.xy, second.xy, row, col, dissimilarity, UNMATCHED_SHARE * farthest, device)
+    kept = links.margin > MIN_MARGIN
+    pair, margin = links.pair[kept], links.margin[kept]
     return _matches(first.xy[row[pair]], second.xy[col[pair]], dissimilarity[pair], margin)
 
 
@@ -65,8 +65,9 @@ def guided_by_plane(images, points, geometry: Geometry, threshold, device):
         row, col, off = _pairs_near(first.xy, back, width)
         dissimilarity = _dissimilarity(first.descriptors, second.descriptors, row, col)
         cost = dissimilarity + DEVIATION_WEIGHT * (off / width) ** 2
-        pair, margin = _link_positions(first.xy, second.xy, row, col, cost, PLANE_UNMATCHED_COST, device)
-        found = _matches(first.xy[row[pair]], second.xy[col[pair]], cost[pair], margin)
+        links = link_positions(first.xy, second.xy, row, col, cost, PLANE_UNMATCHED_COST, device)
+        pair = links.pair
+        found = _matches(first.xy[row[pair]], second.xy[col[pair]], cost[pair], links.margin)
         better = fit(found.first, found.second, "homography", float(other.size), refit=True)
         geometry = better or geometry
     return _within(found, geometry, threshold)
@@ -94,8 +95,9 @@ def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, threshold
         else:
             deviation = np.zeros(len(near))
         cost = dissimilarity[near] + DEVIATION_WEIGHT * ((off[near] / threshold) ** 2 + deviation**2)
-        pair, margin = _link_positions(first.xy, second.xy, row[near], col[near], cost, LINES_UNMATCHED_COST, device)
-        found = _matches(first.xy[row[near[pair]]], second.xy[col[near[pair]]], cost[pair], margin)
+        links = link_positions(first.xy, second.xy, row[near], col[near], cost, LINES_UNMATCHED_COST, device)
+        pair = near[links.pair]
+        found = _matches(first.xy[row[pair]], second.xy[col[pair]], cost[links.pair], links.margin)
         geometry = fit(found.first, found.second, "fundamental", area) or geometry
     return _within(found, geometry, threshold)
 
@@ -119,24 +121,6 @@ def _dissimilarity(first, second, row, col) -> np.ndarray:
         part = slice(start, start + (1 << 16))
         similarity[part] = np.einsum("ij,ij->i", first[row[part]], second[col[part]])
     return np.sqrt(np.maximum(2 - 2 * similarity, 0))
-
-
-def _link_positions(first, second, row, col, cost, unmatched_cost, device):
-    """Link positions instead of points: SIFT may return several orientations at one pixel."""
-    here, rows = _positions(first)
-    there, cols = _positions(second)
-    if np.ndim(unmatched_cost):
-        lowest = np.full(rows, np.inf)
-        np.minimum.at(lowest, here, unmatched_cost)
-        unmatched_cost = lowest
-    found = link(here[row], there[col], cost, (rows, cols), unmatched_cost, device)
-    return found.pair, found.margin
-
-
-def _positions(xy: np.ndarray) -> tuple[np.ndarray, int]:
-    pixel = np.rint(xy).astype(np.int64)
-    _, place = np.unique(pixel[:, 1] * (1 << 24) + pixel[:, 0], return_inverse=True)
-    return place, int(place.max(initial=-1)) + 1
 
 
 def _matches(first, second, cost, margin) -> Matches:

@@ -16,8 +16,9 @@ reduced copies, also have matches with 0.
 """
 
 import io
-import time
 from pathlib import Path
+
+import numpy as np
 
 from apps.common.clock import shown_seconds, timed
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
@@ -83,15 +84,8 @@ def _match_one(pair: Pair, chosen) -> dict:
     with timed("import"):
         from apps.point_matching.match_figures import matches_figure, overlay_figure
         from apps.point_matching.wide_baseline import match
-    start = time.perf_counter()
-    found = match(
-        to_bytes(first),
-        to_bytes(second),
-        model=chosen.model,
-        inlier_threshold=chosen.inlier_threshold,
-        device=chosen.device,
-    )
-    seconds = time.perf_counter() - start
+    settings = {"model": chosen.model, "inlier_threshold": chosen.inlier_threshold, "device": chosen.device}
+    found = match(to_bytes(first), to_bytes(second), **settings)
     name = _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
     with timed("figures"):
@@ -101,22 +95,35 @@ def _match_one(pair: Pair, chosen) -> dict:
     kinds = ("table", "matrix", *figures)
     files = {kind: path for kind, path in _files(name, chosen).items() if kind in kinds}
     option = "--table" if chosen.table else "--out"
-    measured = {"residual": found.residual, "inlier": (found.residual <= chosen.inlier_threshold).astype(int)}
+    is_inlier = found.residual <= chosen.inlier_threshold
+    measured = {"residual": found.residual, "inlier": is_inlier.astype(int)}
     files = {"table": found.matches.write(chosen.table or files["table"], option, measured)} | files
     _write_matrix(files["matrix"], found)
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)
-    report = _report(pair, found, first.shape, seconds, files, chosen.inlier_threshold)
+    first_matches, inliers = found.counts["first"], found.counts["inliers"]
+    facts = {
+        "model": found.model,
+        "matrix": _scaled(found).tolist(),
+        "points": found.counts["points"],
+        "first_matches": first_matches,
+        "first_inliers": inliers,
+        "first_inlier_percent": round(100.0 * inliers / max(1, first_matches), 2),
+        "matches": len(found.matches),
+        "residual_median": round(float(np.median(found.residual)), 4),
+        "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
+        "inliers": int(is_inlier.sum()),
+        "coverage_percent": round(_coverage(found.matches.first, first.shape), 2),
+        "device": "cpu",  # sparse assignments are solved on the CPU on every device
+    }
     if truth is not None:
-        with timed("scores"):
-            report["truth"] = _scores(found, truth, first.shape)
-    return report
+        facts["truth"] = _scores(found, truth, first.shape)
+    named = {"first": str(pair.first), "second": str(pair.second)}
+    return report_of(named, first.shape[:2], found.seconds, files, **facts)
 
 
 def _write_matrix(path: Path, found) -> None:
     """Write the matrix with 17 significant digits, which numpy.loadtxt reads without loss."""
-    import numpy as np
-
     text = io.StringIO()
     np.savetxt(text, _scaled(found), fmt="%.17g", header=MATRIX_NOTES[found.model])
     write_bytes(path, text.getvalue().encode())
@@ -124,46 +131,18 @@ def _write_matrix(path: Path, found) -> None:
 
 def _scaled(found):
     """The matrix, which has no scale, with 1 at the lower right of a homography, or a fundamental matrix of norm 1."""
-    import numpy as np
-
     by_corner = found.model == "homography" and found.matrix[2, 2] != 0
     return found.matrix / (found.matrix[2, 2] if by_corner else np.linalg.norm(found.matrix))
 
 
-def _report(pair, found, shape, seconds: float, files, threshold: float) -> dict:
-    import numpy as np
-
-    first, inliers = found.counts["first"], found.counts["inliers"]
-    facts = {
-        "model": found.model,
-        "matrix": _scaled(found).tolist(),
-        "points": found.counts["points"],
-        "first_matches": first,
-        "first_inliers": inliers,
-        "first_inlier_percent": round(100.0 * inliers / max(1, first), 2),
-        "matches": len(found.matches),
-        "residual_median": round(float(np.median(found.residual)), 4),
-        "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
-        "inliers": int((found.residual <= threshold).sum()),
-        "coverage_percent": round(_coverage(found.matches.first, shape), 2),
-        "device": "cpu",  # sparse assignments are solved on the CPU on every device
-    }
-    named = {"first": str(pair.first), "second": str(pair.second)}
-    return report_of(named, shape[:2], {"total": seconds} | found.seconds, files, **facts)
-
-
 def _coverage(points, shape) -> float:
     """Return the percentage of the first image's 32-pixel cells that contain a match."""
-    import numpy as np
-
     cells = -(-shape[0] // 32) * -(-shape[1] // 32)
     return 100.0 * len(np.unique(np.floor(points / 32).astype(int), axis=0)) / cells
 
 
 def _scores(found, truth, shape) -> dict:
     """Return errors against a true homography: of the mapped image corners, and of the matches."""
-    import numpy as np
-
     from apps.point_matching.geometry import apply, transfer_distance
 
     with np.errstate(all="ignore"):  # points that the true homography maps to infinity are not right
@@ -186,8 +165,6 @@ def _scores(found, truth, shape) -> dict:
 def _read_truth(path):
     """Read nine numbers from a text file, which may have comments, or the first 3 x 3 matrix written by OpenCV."""
     import re
-
-    import numpy as np
 
     text = read_bytes(path, "--truth").decode("utf-8", "replace")
     if "opencv" in text or text.startswith("%YAML"):

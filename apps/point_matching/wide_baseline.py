@@ -55,7 +55,7 @@ class WideMatches(Result):
     counts : dict
         Numbers of "points" of both images, "first" matches, "inliers" among those, and "matches".
     seconds : dict
-        Seconds per stage.
+        Seconds per stage, and their total.
     """
 
     matches: Matches
@@ -156,7 +156,7 @@ def match(
     matches, matrix = _scaled_back(matches, geometry, scales)
     measure = transfer_distance if geometry.model == "homography" else epipolar_distance
     residual = measure(matrix, matches.first, matches.second)
-    return WideMatches(matches, residual, geometry.model, matrix, counts, clock.seconds)
+    return WideMatches(matches, residual, geometry.model, matrix, counts, clock.total())
 
 
 def _is_chance(geometry: Geometry) -> bool:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from apps.common.clock import Clock, shown_seconds, timed
 from apps.common.command import spelled
 from apps.common.images import InputError, write_image
@@ -251,8 +253,6 @@ def _linking_settings(chosen, detections, finder) -> dict:
 
 def _detect(sequence, chosen):
     """Detect points in all frames, several concurrently; return them, the detector, the last frame and their number."""
-    import numpy as np
-
     from apps.common.row_blocks import mapped
     from apps.tracking.detect import choose_finder
     from apps.tracking.tracking import Detections
