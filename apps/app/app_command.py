@@ -97,7 +97,7 @@ def _sources(chosen):
     from apps.common.outputs import check_regular_files
     from apps.common.stems import stem_of
     from apps.run.inputs import companion_of
-    from apps.segmentation.volume_jobs import inputs_of
+    from apps.segmentation.segment_command import inputs_of
 
     paths = inputs_of(chosen)[0] if chosen.image else []
     check_regular_files(paths)

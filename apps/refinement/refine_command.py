@@ -20,30 +20,19 @@ with several objects NAME-labels.png, NAME-labels.json, NAME-overlay.png and a c
 the files: also coco, coco-rle, geojson and labelme.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import Clock, shown_seconds
-from apps.common.errors import InputError, print_error
-from apps.common.images import read_photograph, write_bytes
+from apps.common.errors import InputError
 from apps.common.stems import stem_of
 from apps.refinement import KINDS
 from apps.run.inputs import Item, find_by_stem, images_of
-from apps.run.program import Program, Work, report_of
-from apps.segmentation import image_jobs, label_jobs
-from apps.segmentation.result_files import MERGED, check_kinds, files_of, label_files_of, merged_files, write_merged
+from apps.run.program import Program, Work
+from apps.segmentation import segment_job
+from apps.segmentation.result_files import MERGED, check_kinds, families_of, files_of, merged_files, write_merged
+from apps.segmentation.segment_job import Job
 
 INPUTS = ("image", "masks")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Paths of an image and of its masks, and whether these are of several objects."""
-
-    image: Path
-    masks: Path
-    several: bool
 
 
 def _add_options(options) -> None:
@@ -81,7 +70,7 @@ def _plan(chosen) -> Work:
     items = [_item(path, masks, many, chosen) for path in images]
     merged = tuple(kind for kind in MERGED if kind in (chosen.write or "").split(","))
     finish, named = partial(write_merged, merged, out), merged_files(merged, out)
-    return Work(items, many, _refine_one, _line, finish=finish, named=named)
+    return Work(items, many, segment_job.process, segment_job.line, finish=finish, named=named)
 
 
 def _item(path: Path, masks: Path, many: bool, chosen) -> Item:
@@ -93,7 +82,7 @@ def _item(path: Path, masks: Path, many: bool, chosen) -> Item:
         if many and masks.is_dir():
             folder = masks / name
             file = folder if folder.is_dir() else find_by_stem(masks, name, "masks")
-        return Job(path, file, _has_several(file, path, chosen.kind))
+        return Job(path, {"masks": file}, several=_has_several(file, path, chosen.kind))
 
     try:
         several = job().several
@@ -102,10 +91,8 @@ def _item(path: Path, masks: Path, many: bool, chosen) -> Item:
             raise
         return Item(name, str(path), job)
     kinds = check_kinds(chosen.write, several, strokes=False)
-    if not several:
-        return Item(name, str(path), job, tuple(files_of(kinds, out, name).values()))
-    families = (f"{name}-object",) if "cutout" in kinds else ()
-    return Item(name, str(path), job, tuple(label_files_of(kinds, out, name).values()), families=families)
+    files = files_of(kinds, out, name, several).values()
+    return Item(name, str(path), job, tuple(files), families=families_of(kinds, name, several))
 
 
 def _has_several(file: Path, image: Path, kind: str) -> bool:
@@ -117,55 +104,6 @@ def _has_several(file: Path, image: Path, kind: str) -> bool:
 
     values, kind = read_masks(file, image, kind)
     return soft_masks_of(values, kind, f"masks: {str(file)!r}").labels is not None
-
-
-def _refine_one(job: Job, chosen) -> dict:
-    """Refine the masks of an image and write the results; return the report."""
-    from apps.common.annotations import Annotation
-    from apps.common.figures import colour_of
-    from apps.refinement.mask_files import read_masks
-    from apps.refinement.refinement import refine_soft
-    from apps.segmentation.hints import remarks_on
-    from apps.segmentation.masks import soft_masks_of
-
-    clock = Clock()
-    image, out, name = job.image, Path(chosen.out), stem_of(job.image)
-    rgb, metadata = read_photograph(image, keep_bytes=not job.several)
-    soft = soft_masks_of(*read_masks(job.masks, image, chosen.kind), f"masks: {str(job.masks)!r}")
-    result = refine_soft(rgb, soft, chosen.grain, chosen.device, Clock())
-    kinds = check_kinds(chosen.write, job.several, strokes=False)
-    if job.several:
-        files = label_files_of(kinds, out, name, result.values)
-        contents = label_jobs.contents(image, rgb, metadata, None, result, files)
-    else:
-        files = files_of(kinds, out, name)
-        found = Annotation("object", 1, colour_of(1), result.mask)
-        contents = image_jobs.contents(files, image, rgb, metadata, None, found)
-    clock.charge("figures")
-    for kind, content in contents.items():
-        write_bytes(files[kind], content)
-    notes = (*result.notes, *remarks_on(result.mask))
-    for note in notes:
-        print_error(f"cutmatch refine: {image}: {note}")
-    return report_of(
-        {"image": str(image)},
-        result.labels.shape,
-        result.seconds,
-        files,
-        pixels={value: int((result.labels == value).sum()) for value in result.values},
-        offsets=[[round(x, 2), round(y, 2)] for x, y in result.offsets],
-        device="cpu" if chosen.device == "auto" else chosen.device,
-        warnings=list(notes),
-    )
-
-
-def _line(report) -> str:
-    count = len(report["pixels"])
-    share = 100.0 * sum(report["pixels"].values()) / (report["width"] * report["height"])
-    return (
-        f"{report['image']}: {report['width']}x{report['height']}, {count} object{'s' * (count != 1)}, {share:.1f} %, "
-        f"{shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
-    )
 
 
 PROGRAM = Program("refine", __doc__, "image", INPUTS, _add_options, _plan)

@@ -27,9 +27,6 @@ from apps.run.records import RECORD
 TEMPLATE = "report_page.html.jinja"
 MAX_THUMBNAILS = 3  # of one result
 SIDES = ((150, 320), (600, 240), (3000, 160))  # number of thumbnails up to which they have this many pixels a side
-MAX_IMAGE_BYTES = 24 << 20  # of all thumbnails of a page; results beyond have links only
-PART = 64  # results whose thumbnails are drawn before the page's size is looked at
-JPEG_QUALITY = 80
 MAX_LISTED = 20  # values shown of an option with many, such as the names of all images
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
 MODES = frozenset(("1", "L", "LA", "P", "RGB", "RGBA"))  # of Pillow; deeper images are data, and would look black
@@ -40,27 +37,13 @@ HUES = (210, 30, 140, 275, 0, 185, 55, 320, 100, 240)  # degrees: colours of the
 
 
 class Thumbnail(NamedTuple):
-    """A small copy of a result: its kind, the figure itself, data URI, width and height in pixels."""
+    """A small copy of a result: its kind, the link to the figure itself, data URI, width and height in pixels."""
 
     kind: str
     link: str
     source: str
     width: int
     height: int
-
-
-class Row(NamedTuple):
-    """One result of the page: `files` are (kind, name, link), `seconds` (phase, share in percent, text)."""
-
-    name: str
-    skipped: bool
-    thumbnails: list[Thumbnail]
-    numbers: list[str]
-    files: list[tuple[str, str, str]]
-    energy: str
-    scores: Mapping[str, str]
-    seconds: list[tuple[str, float, str]]
-    total: str
 
 
 def write_page(path, command: str, noun: str, content: Mapping, options: Mapping, summary: str, wall: float) -> Path:
@@ -83,72 +66,44 @@ def write_page(path, command: str, noun: str, content: Mapping, options: Mapping
 
     Raises InputError if the file cannot be written.
     """
-    page = render(Path(path).parent, command, noun, content, options, summary, wall)
-    return write_bytes(path, page.encode("utf-8", "backslashreplace"), "--report")
-
-
-def render(folder: Path, command: str, noun: str, content: Mapping, options: Mapping, summary: str, wall: float) -> str:
-    """The page as text; see `write_page`."""
     from jinja2 import Environment, StrictUndefined
 
-    reports, skipped = content[f"{noun}s"], set(content.get("skipped", ()))
-    colours: dict[str, str] = {}
-    thumbnails = _thumbnails([_files(report) for report in reports])
-    rows = [_row(*pair, noun, folder, skipped, colours) for pair in zip(reports, thumbnails, strict=True)]
+    reports, skipped, folder = content[f"{noun}s"], set(content.get("skipped", ())), Path(path).parent
+    thumbnails = _thumbnails([_files(report) for report in reports], folder)
+    rows = [
+        {
+            "name": report[noun],
+            "skipped": report[noun] in skipped,
+            "thumbnails": drawn,
+            "numbers": _numbers(report),
+            "files": [(kind, Path(file).name, _link(file, folder)) for kind, file in _files(report)],
+            "scores": dict(_scores(report)),
+            "seconds": {
+                name: spent for name, spent in report["elapsed"].items() if name not in (START, TOTAL) and spent
+            },
+        }
+        for report, drawn in zip(reports, thumbnails, strict=True)
+    ]
+    phases = dict.fromkeys(phase for row in rows for phase in row["seconds"])
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files(__package__).joinpath(TEMPLATE).read_text("utf-8"))
-    return template.render(
+    environment.filters["duration"] = _duration
+    page = environment.from_string(files(__package__).joinpath(TEMPLATE).read_text("utf-8")).render(
         command=command,
         noun=noun,
         rows=rows,
         failures=[(failure[noun], failure["error"]) for failure in content["failures"]],
-        scores=list(dict.fromkeys(name for row in rows for name in row.scores)),
-        has_energy=any(row.energy for row in rows),
-        colours=colours,
-        done=len(rows) - sum(row.skipped for row in rows),
+        scores=list(dict.fromkeys(name for row in rows for name in row["scores"])),
+        colours={phase: f"hsl({HUES[number % len(HUES)]} 55% 60%)" for number, phase in enumerate(phases)},
+        done=len(rows) - len(skipped),
         skipped=len(skipped),
         summary=summary,
-        wall=_duration(wall),
+        wall=wall,
         when=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         versions={name: version for name, version in library_versions().items() if version != "not installed"},
-        devices=", ".join(dict.fromkeys(report["device"] for report in reports if report.get("device")))
-        or options.get("device", ""),
         options={name: _option(value) for name, value in options.items()},
-        without=sum(not row.thumbnails for row in rows),
+        without=sum(not drawn for drawn in thumbnails),
     )
-
-
-def _row(report, thumbnails, noun, folder, skipped, colours) -> Row:
-    name = report[noun]
-    seconds = {phase: value for phase, value in _seconds(report).items() if phase != TOTAL and value > 0}
-    for phase in seconds:
-        colours.setdefault(phase, _colour(len(colours)))
-    total = sum(seconds.values())
-    energies = report.get("energies")
-    energy = report.get("energy", energies[-1] if energies else None)
-    return Row(
-        name=name,
-        skipped=name in skipped,
-        thumbnails=[one._replace(link=_link(one.link, folder)) for one in thumbnails],
-        numbers=_numbers(report),
-        files=[(kind, Path(path).name, _link(path, folder)) for kind, path in _files(report)],
-        energy="" if energy is None else _number(energy),
-        scores=dict(_scores(report)),
-        seconds=[(phase, 100 * value / total, f"{phase} {_duration(value)}") for phase, value in seconds.items()],
-        total=_duration(total),
-    )
-
-
-def _colour(number: int) -> str:
-    """CSS colour of a phase, readable on light and dark pages; darker where the hues repeat."""
-    again, hue = divmod(number, len(HUES))
-    return f"hsl({HUES[hue]} 55% {60 - 15 * (again % 3)}%)"
-
-
-def _seconds(report: Mapping) -> Mapping[str, float]:
-    """Seconds by phase of the whole item; without the start of the process, which is not part of the item's work."""
-    elapsed = report.get("elapsed") or report.get("seconds") or {}
-    return {phase: value for phase, value in elapsed.items() if phase != START}
+    return write_bytes(path, page.encode("utf-8", "backslashreplace"), "--report")
 
 
 def _files(report: Mapping) -> list[tuple[str, str]]:
@@ -164,8 +119,9 @@ def _numbers(report: Mapping) -> list[str]:
     """The size of an item and the numbers of its report, in words; numbers of pixels as shares of the image."""
     sizes = [report[side] for side in SIZES if side in report]
     found = [" × ".join(map(str, sizes))] if sizes else []
-    for name, value in report.items():
-        if type(value) not in (int, float) or name in (*SIZES, "energy"):
+    energies = report.get("energies")
+    for name, value in {**report, **({"energy": energies[-1]} if energies else {})}.items():
+        if type(value) not in (int, float) or name in SIZES:
             continue
         if sizes and name.endswith("_pixels"):
             name, value = name.replace("_pixels", "_percent"), 100 * value / math.prod(sizes)
@@ -189,30 +145,23 @@ def _flat(scores: Mapping, prefix: str) -> Iterator[tuple[str, str]]:
             yield " ".join(ABBREVIATIONS.get(word, word) for word in words), _number(value)
 
 
-def _thumbnails(results: list[list[tuple[str, str]]]) -> list[list[Thumbnail]]:
-    """Those of each result, given its (kind, path) pairs; drawn concurrently until the page is full."""
+def _thumbnails(results: list[list[tuple[str, str]]], folder: Path) -> list[list[Thumbnail]]:
+    """Those of each result, given its (kind, path) pairs; none of results beyond the last of SIDES."""
     images = [[pair for pair in result if Path(pair[1]).suffix.lower() in IMAGE_SUFFIXES] for result in results]
-    count = sum(min(MAX_THUMBNAILS, len(one)) for one in images)
-    side = next((side for most, side in SIDES if count <= most), SIDES[-1][1])
-    found: list[list[Thumbnail]] = []
-    size = 0
+    count, (most, smallest) = sum(min(MAX_THUMBNAILS, len(one)) for one in images), SIDES[-1]
+    side = next((side for up_to, side in SIDES if count <= up_to), smallest)
+    shown = [image if place * MAX_THUMBNAILS < most else [] for place, image in enumerate(images)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for start in range(0, len(images), PART):
-            if size > MAX_IMAGE_BYTES:
-                break
-            for drawn in pool.map(partial(_thumbnails_of, side=side), images[start : start + PART]):
-                size += sum(len(thumbnail.source) for thumbnail in drawn)
-                found.append(drawn if size <= MAX_IMAGE_BYTES else [])
-    return found + [[] for _ in range(len(images) - len(found))]
+        return list(pool.map(partial(_thumbnails_of, side=side, folder=folder), shown))
 
 
-def _thumbnails_of(images: list[tuple[str, str]], side: int) -> list[Thumbnail]:
+def _thumbnails_of(images: list[tuple[str, str]], side: int, folder: Path) -> list[Thumbnail]:
     """The first MAX_THUMBNAILS of the images that can be shown; numbers of labels would look black."""
-    drawn = (_thumbnail(kind, path, side) for kind, path in images if not kind.endswith("labels"))
+    drawn = (_thumbnail(kind, path, side, folder) for kind, path in images if not kind.endswith("labels"))
     return list(islice(filter(None, drawn), MAX_THUMBNAILS))
 
 
-def _thumbnail(kind: str, path: str, side: int) -> Thumbnail | None:
+def _thumbnail(kind: str, path: str, side: int, folder: Path) -> Thumbnail | None:
     """A JPEG of at most `side` pixels a side; None for data, and for a file that cannot be read any more."""
     from PIL import Image
 
@@ -226,8 +175,9 @@ def _thumbnail(kind: str, path: str, side: int) -> Thumbnail | None:
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
     buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=JPEG_QUALITY, optimize=True)
-    return Thumbnail(kind, path, "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode(), *small.size)
+    small.save(buffer, "JPEG", quality=80, optimize=True)
+    source = "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return Thumbnail(kind, _link(path, folder), source, *small.size)
 
 
 def _on_checkers(image):

@@ -1,16 +1,39 @@
-"""The files that `cutmatch segment` writes for an image, chosen by --write."""
+"""The files that `cutmatch segment` and `cutmatch refine` write for an image, chosen by --write, and their contents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.annotations import merged_coco
 from apps.common.errors import InputError
 
+if TYPE_CHECKING:  # the commands do not load numpy for their help
+    import numpy as np
+
 FIGURES = ("mask", "labels", "overlay", "cutout", "strokes")
 KINDS = (*FIGURES, *ANNOTATIONS)
 MERGED = ("coco", "coco-rle")  # annotations that a batch also writes as one file
 BOX_KINDS = "labels,overlay,coco"  # the default for boxes; a cut-out of each may be many files
+
+
+class Found(NamedTuple):
+    """What a run found in an image: a mask, bool (H, W), or the labels of several objects.
+
+    values       of the labels
+    strokes      as they were read: marks (H, W), or labels of several objects, 0 for none; None draws none
+    detections   of the labels, for their names
+    """
+
+    image: Path
+    rgb: "np.ndarray"
+    metadata: Any
+    mask: Any = None
+    labels: Any = None
+    values: tuple[int, ...] = ()
+    strokes: Any = None
+    detections: Mapping[int, Any] | None = None
 
 
 def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ...]:
@@ -22,12 +45,8 @@ def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ..
     Raises InputError for a kind that does not exist, or not for this input.
     """
     missing = ("mask",) if several else ("labels",)
-    if text is None:
-        return tuple(kind for kind in FIGURES if kind not in missing and (strokes or kind != "strokes"))
-    kinds = [part.strip() for part in text.split(",")]
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown:
-        raise InputError(f"--write: unknown kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
+    figures = tuple(kind for kind in FIGURES if kind not in missing and (strokes or kind != "strokes"))
+    kinds = kinds_in(text, KINDS, figures, "unknown kind {}; the kinds are {}")
     for kind in kinds:
         if kind in missing:
             several_by = "several objects (--label-strokes, --boxes); pass mask"
@@ -35,25 +54,86 @@ def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ..
             raise InputError(f"--write {kind} is the result of {reason} instead")
     if "strokes" in kinds and not strokes:
         raise InputError("--write strokes requires --strokes or --trimap; omit strokes with boxes")
-    return tuple(kind for kind in KINDS if kind in kinds)
+    return kinds
 
 
-def files_of(kinds: tuple[str, ...], folder: Path, name: str) -> dict[str, Path]:
-    """Files of one image, by kind; a label image has a legend beside it."""
+def kinds_in(text: str | None, known: tuple[str, ...], default: tuple[str, ...], unknown: str) -> tuple[str, ...]:
+    """The kinds of files in `--write`, in the order of those known; the default for None.
+
+    Raises InputError with the message `unknown`, in which the first {} is a kind that is not known, and the second one
+    all that are.
+    """
+    if text is None:
+        return default
+    kinds = [part.strip() for part in text.split(",")]
+    for kind in kinds:
+        if kind not in known:
+            raise InputError("--write: " + unknown.format(repr(kind), ", ".join(known)))
+    return tuple(kind for kind in known if kind in kinds)
+
+
+def files_of(
+    kinds: tuple[str, ...], folder: Path, name: str, several: bool = False, values: Iterable[int] = ()
+) -> dict[str, Path]:
+    """Files of one image by kind: a legend beside a label image, and of `several` objects a cut-out of each value."""
     files = {}
     for kind in kinds:
+        if kind == "cutout" and several:
+            continue
         files[kind] = folder / f"{name}-{ANNOTATIONS.get(kind, f'{kind}.png')}"
         if kind == "labels":
             files["legend"] = folder / f"{name}-labels.json"
-    return files
-
-
-def label_files_of(kinds: tuple[str, ...], folder: Path, name: str, values: Iterable[int] = ()) -> dict[str, Path]:
-    """The same for several objects, with a cut-out for each of these values."""
-    files = files_of(tuple(kind for kind in kinds if kind != "cutout"), folder, name)
-    if "cutout" in kinds:
+    if "cutout" in kinds and several:
         files |= {f"object{value}": folder / f"{name}-object{value}.png" for value in values}
     return files
+
+
+def families_of(kinds: tuple[str, ...], name: str, several: bool) -> tuple[str, ...]:
+    """Prefix of the names of the cut-outs of several objects, if there are any; the object's value follows."""
+    return (f"{name}-object",) if several and "cutout" in kinds else ()
+
+
+def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
+    """Contents of an image's files by kind; figures are drawn one by one, and compressed in parallel."""
+    import numpy as np
+
+    from apps.common import figures
+    from apps.common.annotations import Annotation, encoded_annotations
+    from apps.common.row_blocks import in_parallel
+    from apps.common.writing import encoded_image
+    from apps.segmentation.label_figures import annotations_of, encoded_labels, encoded_legend
+    from apps.segmentation.matte import cut_out
+
+    image, rgb, metadata, mask, labels, values, strokes, detections = found
+    shape = rgb.shape[:2]
+
+    def objects():
+        if labels is None:
+            return [Annotation("object", 1, figures.colour_of(1), mask)]
+        return annotations_of(labels, values, detections)
+
+    def figure(kind):
+        if kind == "overlay":
+            return figures.overlay(rgb, mask) if labels is None else figures.labels_overlay(rgb, labels)
+        if kind != "strokes":
+            return cut_out(rgb, mask if labels is None else labels == int(kind.removeprefix("object")))
+        colours = {value: np.array(figures.colour_of(value)) / np.float32(255) for value in values}
+        return figures.strokes_figure(rgb, strokes, **({} if labels is None else {"colours": colours}))
+
+    encoders = {}
+    for kind, path in files.items():
+        if kind in ANNOTATIONS:
+            encoders[kind] = partial(encoded_annotations, kind, path, image, shape, objects())
+        elif kind == "mask":
+            pixels = np.uint8(255) * mask
+            encoders[kind] = partial(encoded_image, pixels, ".png", metadata.without_profile())
+        elif kind == "labels":
+            encoders[kind] = partial(encoded_labels, labels, metadata)
+        elif kind == "legend":
+            encoders[kind] = partial(encoded_legend, image, labels, objects())
+        else:
+            encoders[kind] = partial(encoded_image, figure(kind), ".png", metadata)
+    return dict(zip(encoders, in_parallel(list(encoders.values())), strict=True))
 
 
 def merged_files(kinds: tuple[str, ...], folder: Path) -> dict[str, Path]:
@@ -78,13 +158,3 @@ def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> d
             content = json.dumps(merged_coco(documents), separators=(",", ":")) + "\n"
             files[kind] = str(write_bytes(folder / ANNOTATIONS[kind], content.encode()))
     return {"files": files} if files else {}
-
-
-def rounds_of(result) -> dict:
-    """Energies and number of the rounds of a result, for its report."""
-    return {"energies": [round(energy, 3) for energy in result.energies], "rounds": len(result.energies)}
-
-
-def rounds_text(report: dict) -> str:
-    """The number of rounds in a report, for its line."""
-    return f"{report['rounds']} round{'s' * (report['rounds'] != 1)}"

@@ -54,21 +54,37 @@ others along the optical flow, each frame by an exact cut.  The first frame with
 one, strokes of one colour correct the mask.  --write mask,overlay,cutout adds NAME-cutout0000.png and so on.
 """
 
+import os
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from apps.common.command import passed, spelled
 from apps.common.errors import InputError
+from apps.common.images import READABLE
 from apps.common.number_lists import three_numbers
-from apps.common.stems import stem_of
-from apps.run.inputs import companion_of, image_items
+from apps.common.stems import stem_of, suffix_of
+from apps.run.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items, images_in
 from apps.run.program import Program, Work
-from apps.segmentation import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
+from apps.segmentation import BAND, CONNECTIVITIES, KEEP, clip_job, segment_job
 from apps.segmentation.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
-from apps.segmentation.location import OPTIONS, check_files, check_location
-from apps.segmentation.result_files import BOX_KINDS, KINDS, check_kinds, merged_files, write_merged
-from apps.segmentation.strokes import ENCODINGS
-from apps.segmentation.volume_jobs import check_volume_options, inputs_of, volume_job
+from apps.segmentation.location import FILES, OF_VOLUMES, OPTIONS, check_files, check_location, either
+from apps.segmentation.result_files import (
+    BOX_KINDS,
+    KINDS,
+    check_kinds,
+    families_of,
+    files_of,
+    merged_files,
+    write_merged,
+)
+from apps.segmentation.segment_job import Job, volume_files
+from apps.segmentation.strokes import ENCODINGS, parse_box
+from apps.volumes.volume_files import MEDICAL_SUFFIXES, further_files, is_volume, kind_of, slice_files
+
+FOR_VOLUMES = ("spacing", "band", "connectivity")  # options without images
+FOR_IMAGES = ("box", "boxes", "trimap", "resume_session", "save_session", "write", "soft_strokes")
 
 
 def _add_options(options) -> None:
@@ -134,65 +150,124 @@ def _plan(chosen) -> Work:
     check_location(chosen)
     if chosen.min_area < 0:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
-    if chosen.clip or any(map(video_jobs.is_clip, chosen.image)):
-        return video_jobs.plan(chosen)
-    written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
+    if chosen.clip or any(map(clip_job.is_clip, chosen.image)):
+        return clip_job.plan(chosen)
     several = chosen.label_strokes is not None or chosen.boxes is not None
+    _check_several(chosen)
+    written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
     has_strokes = bool(passed(chosen, "strokes", "trimap", "label_strokes", "resume_session"))
     chosen.kinds = check_kinds(written, several, has_strokes)
-    if several:
-        return _plan_labels(chosen) if chosen.boxes is None else _plan_boxes(chosen)
     images, many = inputs_of(chosen)
-    check_volume_options(images, chosen)
+    if (given := passed(chosen, *FOR_VOLUMES)) and not any(is_volume(path, chosen.volume) for path in images):
+        raise InputError(f"{given[0]} applies to volumes, but no input is a volume; omit it")
     check_files(chosen, images)
-    boxes = read_single_boxes(chosen.box, images) if chosen.box and is_box_file(chosen.box) else None
+    boxes = None
+    if chosen.boxes is not None:
+        boxes = read_boxes(chosen.boxes, images, "--boxes")
+    elif chosen.box and is_box_file(chosen.box):
+        boxes = read_single_boxes(chosen.box, images)
+    out = Path(chosen.out)
+
+    def results(path: Path) -> Iterable[Path]:
+        if chosen.volume or is_volume(path):
+            return volume_files(path, chosen).values()
+        return files_of(chosen.kinds, out, stem_of(path), several).values()
+
     items = image_items(
-        images, partial(image_jobs.job_of, chosen, boxes, many), lambda path: image_jobs.results_of(path, chosen)
+        images,
+        lambda path: _job(path, chosen, boxes, many),
+        results,
+        lambda path: families_of(chosen.kinds, stem_of(path), several),
     )
     alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
     one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
-    return _work(chosen, items, many, image_jobs)._replace(one_only=one_only)
-
-
-def _plan_labels(chosen) -> Work:
-    """The same for several objects, in images and volumes."""
-    if single := passed(chosen, "fill_holes", "soft_strokes", "min_area"):
-        raise InputError(f"{single[0]} applies to a single object; omit it with --label-strokes")
-    images, many = inputs_of(chosen)
-    check_volume_options(images, chosen)
-    check_files(chosen, images)
-
-    def job(path):
-        if found := volume_job(path, chosen, many):
-            return found
-        strokes = companion_of(chosen.label_strokes, stem_of(path), "--label-strokes")
-        assert strokes is not None, "the option selects this plan"
-        return label_jobs.Job(path, strokes, companion_of(chosen.truth, stem_of(path), "--truth"))
-
-    parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
-    return _work(chosen, image_items(images, job, *parts), many, label_jobs)
-
-
-def _plan_boxes(chosen) -> Work:
-    """The same for the boxes of a detector, in images."""
-    if others := passed(chosen, "fill_holes", "soft_strokes", "min_area", "keep", "truth"):
-        raise InputError(f"{others[0]} does not apply to --boxes; omit it")
-    images, many = inputs_of(chosen)
-    check_volume_options(images, chosen)
-    found = read_boxes(chosen.boxes, images, "--boxes")
-
-    def job(path):
-        return volume_job(path, chosen, many) or label_jobs.Job(path, boxes=boxes_of(found, path))
-
-    parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
-    return _work(chosen, image_items(images, job, *parts), many, label_jobs)
-
-
-def _work(chosen, items, many: bool, kind) -> Work:
-    """The work on these items by a module of jobs, with the annotation files of a whole batch."""
-    out = Path(chosen.out)
     finish, named = partial(write_merged, chosen.kinds, out), merged_files(chosen.kinds, out)
-    return Work(items, many, kind.segment, kind.line, label_jobs.summary, finish=finish, named=named)
+    lines = segment_job.line, segment_job.summary
+    return Work(items, many, segment_job.process, *lines, finish=finish, named=named, one_only=one_only)
+
+
+def _check_several(chosen) -> None:
+    """Raise InputError for options of a single object with those of several."""
+    others = passed(chosen, "fill_holes", "soft_strokes", "min_area", "keep", "truth")
+    if chosen.boxes is not None and others:
+        raise InputError(f"{others[0]} does not apply to --boxes; omit it")
+    if chosen.label_strokes is not None and others and others[0] not in ("--keep", "--truth"):
+        raise InputError(f"{others[0]} applies to a single object; omit it with --label-strokes")
+
+
+def inputs_of(chosen) -> tuple[list[Path], bool]:
+    """Images and volumes, named or in a folder named, and whether to process them as a batch.
+
+    A folder is a volume if it is a DICOM series, and with --volume also if it holds slices.
+    """
+    paths, many = [], False
+    for name in chosen.image:
+        path = Path(name)
+        if chosen.volume or not os.path.isdir(path) or kind_of(path) is not None:
+            paths.append(path)
+            check_out_is_not_input([path], chosen.out, "image")
+        else:
+            if not any(map(_is_input_of_folder, path.iterdir())) and slice_files(path):
+                raise InputError(
+                    f"image: folder {name!r} holds .npy files; pass --volume if they are slices of one volume, or name "
+                    "the volumes"
+                )
+            paths += images_in(path, accepts=_is_input_of_folder)
+            many = True
+    check_unique_names(paths, "image")
+    return paths, many or len(paths) > 1
+
+
+def _is_input_of_folder(path: Path) -> bool:
+    return suffix_of(path) in (*READABLE, *MEDICAL_SUFFIXES, ".ome.tif", ".ome.tiff")
+
+
+def _job(path: Path, chosen, boxes, many: bool) -> Job:
+    """Find the companion files of an image or volume: the file given, or the one of its name in the folder given.
+
+    Raises InputError for --volume with an image, and for options that do not apply to volumes.
+    """
+    has_slices = is_volume(path, chosen.volume)
+    if has_slices:
+        _check_volume(path, chosen)
+    elif chosen.volume:
+        raise InputError(
+            f"image: {str(path)!r} is not a volume; pass a NIfTI, NRRD, MetaImage or .npy volume, a TIFF "
+            "with many pages, a DICOM series or a folder of slices"
+        )
+
+    def companion(given: str | None, option: str) -> Path | None:
+        # A folder contains the marked slices of a volume, unless there are several volumes.
+        if given is not None and has_slices and (not many or kind_of(Path(given)) is not None):
+            return Path(given)
+        return companion_of(given, stem_of(path), option)
+
+    hints: dict[str, Any] = {}
+    for option in OPTIONS:
+        given = getattr(chosen, option)
+        if given is None:
+            continue
+        if option == "boxes":
+            hints[option] = tuple(boxes_of(boxes, path))
+        elif option == "box":
+            hints[option] = parse_box(given) if boxes is None else boxes_of(boxes, path)[0]
+        else:
+            hints[option] = companion(given, spelled(option)) if option in FILES else Path(given)
+    further = further_files(path) if has_slices else ()
+    return Job(path, hints, companion(chosen.truth, "--truth"), further)
+
+
+def _check_volume(path: Path, chosen) -> None:
+    """Raise InputError for options that do not apply to a volume."""
+    if not passed(chosen, *OF_VOLUMES):
+        raise InputError(
+            f"image: {str(path)!r} is a volume, which requires {either(OF_VOLUMES)} of its size, got "
+            + passed(chosen, *OPTIONS)[0]
+        )
+    if others := passed(chosen, *FOR_IMAGES):
+        raise InputError(f"{others[0]} applies to images, but {str(path)!r} is a volume; omit it")
+    if chosen.start is not None and (chosen.fill_holes or chosen.min_area):
+        raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
 
 
 PROGRAM = Program("segment", __doc__, "image", ("image", *OPTIONS, "truth"), _add_options, _plan)

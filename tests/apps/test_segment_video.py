@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from apps import cli, segment_video
-from apps.segmentation import video_jobs
+from apps.segmentation import clip_job
 from apps.segmentation.location import OF_CLIPS, either
 from apps.segmentation.video_carry import signed_distance
 from tests.apps.conftest import iou
@@ -213,4 +213,4 @@ def test_a_box_and_strokes_that_correct_a_later_frame(given):
     assert run(given / "disc.avi", *arguments, "--json", given / "report.json") == 0
     assert iou(mask_of(given / "out", "disc", FRAMES - 1), masks[-1][:, :80]) > 0.9
     report = json.loads((given / "report.json").read_text("utf-8"))
-    assert "2 key frames (5 to 7 follow 5)" in video_jobs.line(report)
+    assert "2 key frames (5 to 7 follow 5)" in clip_job.line(report)

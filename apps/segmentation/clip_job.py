@@ -2,19 +2,22 @@
 
 import os
 import re
-import time
-from dataclasses import dataclass
+from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from apps.common.clock import Clock, timed
 from apps.common.command import passed
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
 from apps.common.stems import stem_of
-from apps.run.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
-from apps.run.program import Work, frame_bar
+from apps.run.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items
+from apps.run.program import Work, frame_bar, report_of
 from apps.segmentation.location import FILES, OF_CLIPS, OPTIONS, either
+from apps.segmentation.result_files import kinds_in
+from apps.segmentation.segment_job import Job
+from apps.segmentation.strokes import parse_box
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
 NOT_FOR_CLIPS = (
@@ -36,14 +39,6 @@ MAX_LISTED = 3  # key frames in a line, with the frames that follow them
 MIN_DIGITS = 4  # of a frame's number in the names of results
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A clip, and what locates its object, by option: files or folders of strokes, a file of a mask, a box as text."""
-
-    clip: Path
-    given: dict[str, Any]
-
-
 def is_clip(name: str) -> bool:
     """Whether a name is that of a video file."""
     return Path(name).suffix.lower() in SUFFIXES and not os.path.isdir(name)
@@ -51,12 +46,12 @@ def is_clip(name: str) -> bool:
 
 def plan(chosen) -> Work:
     """The clips of a run; InputError for options that clips do not have."""
-    given = {option: getattr(chosen, option) for option in OF_CLIPS if passed(chosen, option)}
+    given: dict[str, Any] = {option: getattr(chosen, option) for option in OF_CLIPS if passed(chosen, option)}
     if not given:
         raise InputError(f"a clip requires {either(OF_CLIPS)}, got {passed(chosen, *OPTIONS)[0]}")
     if others := passed(chosen, *NOT_FOR_CLIPS):
         raise InputError(f"{others[0]} does not apply to a clip; omit it")
-    chosen.kinds = _check_kinds(chosen.write)
+    chosen.kinds = kinds_in(chosen.write, KINDS, DEFAULT_KINDS, "a clip has no {}; the kinds of a clip are {}")
     clips = [Path(name) for name in chosen.image]
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
         raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
@@ -70,89 +65,71 @@ def plan(chosen) -> Work:
                 "the name of the clip"
             )
 
-    def item(clip):
-        name = stem_of(clip)
-        own: dict[str, Any] = {option: path / name if len(clips) > 1 else path for option, path in files.items()}
-        if len(clips) > 1 and "start" in files:
-            own["start"] = companion_of(files["start"], name, "--start")
-        job = partial(Job, clip, given | own)
-        video = (_overlay(name, chosen),) if "overlay" in chosen.kinds else ()
-        families = tuple(f"{name}-{kind}" for kind in chosen.kinds if kind != "overlay")
-        return Item(name, str(clip), job, video, families=families)
+    def job(clip: Path) -> Job:
+        """The job of a clip; of several clips, the files are in folders of their names."""
+        name, hints = stem_of(clip), given | files
+        if len(clips) > 1:
+            hints |= {option: path / name for option, path in files.items()}
+            if "start" in files:
+                hints["start"] = companion_of(files["start"], name, "--start")
+        if "box" in hints:
+            hints["box"] = parse_box(hints["box"])
+        return Job(clip, hints)
 
-    return Work([item(clip) for clip in clips], len(clips) > 1, segment_one, line, threads_per_item=None)
+    def results(clip: Path) -> tuple[Path, ...]:
+        return (_overlay(stem_of(clip), chosen),) if "overlay" in chosen.kinds else ()
 
-
-def _check_kinds(text: str | None) -> tuple[str, ...]:
-    """The kinds of files in --write, in the order of KINDS; the default for None."""
-    kinds = DEFAULT_KINDS if text is None else [part.strip() for part in text.split(",")]
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise InputError(f"--write: a clip has no {unknown[0]!r}; the kinds of a clip are {', '.join(KINDS)}")
-    return tuple(kind for kind in KINDS if kind in kinds)
+    numbered = [kind for kind in chosen.kinds if kind != "overlay"]
+    items = image_items(clips, job, results, lambda clip: tuple(f"{stem_of(clip)}-{kind}" for kind in numbered))
+    return Work(items, len(clips) > 1, process, line, threads_per_item=None)
 
 
 def _overlay(name: str, chosen) -> Path:
     return Path(chosen.out) / f"{name}-overlay.mp4"
 
 
-def segment_one(job: Job, chosen) -> dict:
+def process(job: Job, chosen) -> dict:
     """Segment a clip and return its report.  All frames and strokes are read before the first file is written."""
-    from apps.common.figures import overlay
-    from apps.common.sequences import open_sequence, write_video
-    from apps.segmentation.hints import remarks_on
-    from apps.segmentation.matte import cut_out
-    from apps.segmentation.video import segment_marked_video
-
-    start = time.perf_counter()
-    sequence = open_sequence(job.clip, "image")
-    kind = next((kind for kind in ("strokes", "trimap") if kind in job.given), "strokes")
-    files = stroke_files(job.given[kind], f"--{kind}", _stems(job.clip)) if kind in job.given else {}
+    with timed("import"):
+        from apps.common.figures import overlay
+        from apps.common.sequences import open_sequence, write_video
+        from apps.segmentation.hints import remarks_on
+        from apps.segmentation.matte import cut_out
+        from apps.segmentation.video import segment_marked_video
+    clock = Clock()
+    sequence = open_sequence(job.image, "image")
+    kind = "trimap" if "trimap" in job.hints else "strokes"
+    files = stroke_files(job.hints[kind], f"--{kind}", _stems(job.image)) if kind in job.hints else {}
     marks, count = _read_marks(sequence, files, kind, chosen)
     hints = _hints(job, marks, sequence.shape, kind)
-    name, digits = stem_of(job.clip), max(MIN_DIGITS, len(str(count - 1)))
-    folder = Path(chosen.out)
-    planned = {
-        kind: [folder / f"{name}-{kind}{number:0{digits}}.png" for number in range(count)]
-        for kind in chosen.kinds
-        if kind != "overlay"
-    }
-    videos = {"overlay": _overlay(name, chosen)} if "overlay" in chosen.kinds else {}
-    read = time.perf_counter()
+    clock.charge("read")
+    name, digits = stem_of(job.image), max(MIN_DIGITS, len(str(count - 1)))
+    drawn = {"mask": lambda rgb, mask: mask.astype("uint8") * 255, "cutout": cut_out}
+    drawn = {kind: draw for kind, draw in drawn.items() if kind in chosen.kinds}
+    found = segment_marked_video(iter(sequence), hints, device=chosen.device, named=partial(_named, kind, files))
+    written = {"overlay": _overlay(name, chosen)} if "overlay" in chosen.kinds else {}
     rows: list = []
-    named = partial(_named, kind, files)
-    found = segment_marked_video(iter(sequence), hints, device=chosen.device, named=named)
 
     def figures():
         for frame in frame_bar(chosen, "segmenting", count)(found):
             rgb = as_floats(frame.frame)
-            if "mask" in planned:
-                write_image(planned["mask"][frame.number], frame.mask.astype("uint8") * 255)
-            if "cutout" in planned:
-                write_image(planned["cutout"][frame.number], cut_out(rgb, frame.mask))
+            for kind, draw in drawn.items():
+                number = f"{kind}{frame.number:0{digits}}"
+                path = Path(chosen.out) / f"{name}-{number}.png"
+                written[number] = write_image(path, draw(rgb, frame.mask))
             notes = remarks_on(frame.mask, hints[frame.number].strokes) if frame.number in hints else ()
             for note in notes:
-                print_error(f"cutmatch segment: {job.clip}: frame {frame.number}: {note}")
+                print_error(f"cutmatch segment: {job.image}: frame {frame.number}: {note}")
             rows.append(_row(frame) | ({"warnings": list(notes)} if notes else {}))
-            yield overlay(rgb, frame.mask) if videos else None
+            yield overlay(rgb, frame.mask) if "overlay" in written else None
 
-    if videos:
-        write_video(videos["overlay"], figures(), sequence.rate, "--out")
+    if "overlay" in written:
+        write_video(written["overlay"], figures(), sequence.rate, "--out")
     else:
-        for _ in figures():
-            pass
-    done = time.perf_counter()
-    numbered = {
-        f"{kind}{number:0{digits}}": path for kind, paths in planned.items() for number, path in enumerate(paths)
-    }
-    return {
-        "image": str(job.clip),
-        "width": sequence.shape[1],
-        "height": sequence.shape[0],
-        "key_frames": sorted(hints),
-        "frames": rows,
-        "seconds": {"read": round(read - start, 4), "segment": round(done - read, 4), "total": round(done - start, 4)},
-        "files": {kind: str(path) for kind, path in (videos | numbered).items()},
-    }
+        deque(figures(), 0)
+    clock.charge("segment")
+    facts = {"key_frames": sorted(hints), "frames": rows}
+    return report_of({"image": str(job.image)}, sequence.shape, clock.total(), written, **facts)
 
 
 def _row(frame) -> dict:
@@ -253,15 +230,14 @@ def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):
 def _hints(job: Job, marks, shape, kind: str) -> dict:
     """The hints by the number of their frame: marks, and for frame 0 the box and the mask."""
     from apps.segmentation.hints import Hints, combine, read_mask
-    from apps.segmentation.strokes import parse_box
 
     hints = {number: Hints(one) for number, one in marks.items()}
-    box = parse_box(job.given["box"]) if "box" in job.given else None
-    mask = read_mask(job.given["start"]) if "start" in job.given else None
+    box = job.hints.get("box")
+    mask = read_mask(job.hints["start"]) if "start" in job.hints else None
     if box is not None or mask is not None:
         hints[0] = combine(shape, marks.get(0), box, f"--{kind}", mask=mask)
         for note in hints[0].notes:
-            print_error(f"cutmatch segment: {job.clip}: {note}")
+            print_error(f"cutmatch segment: {job.image}: {note}")
     return hints
 
 
