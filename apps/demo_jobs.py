@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.common.clock import COMPILE, TOTAL, Clock
-from apps.common.figures import SHEET, panels
 
 if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
@@ -72,7 +71,14 @@ def segment_examples(folder: Path, device: "DeviceName"):
         yield row("segment", name, shape, given, found, measured, seconds, method, files)
 
 
-def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray, width: int = SHEET) -> np.ndarray:
+def sheet(figures: dict[str, np.ndarray], width: int | None = None) -> np.ndarray:
+    """Figures side by side, under their names, and the whole as wide as a page or `width` pixels."""
+    from apps.common.figures import SHEET, panels
+
+    return panels(figures, width or SHEET)
+
+
+def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray, width: int | None = None) -> np.ndarray:
     """An image with its strokes, the overlay of the object, and the object on a checkerboard; uint8 RGB."""
     from apps.common.figures import overlay, strokes_figure
     from apps.segmentation.marks import OBJECT
@@ -80,7 +86,7 @@ def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray, width: i
 
     given = "strokes: object red, background blue" if (marks == OBJECT).any() else "a box"
     found = {"object found": overlay(rgb, mask), "cut-out": on_checkerboard(cut_out(rgb, mask))}
-    return panels({given: strokes_figure(rgb, marks)} | found, width)
+    return sheet({given: strokes_figure(rgb, marks)} | found, width)
 
 
 def compute_flows(folder: Path, device: "DeviceName"):
@@ -103,7 +109,7 @@ def compute_flows(folder: Path, device: "DeviceName"):
         yield row("flow", name, sample.known.shape, "2 frames", found, measured, seconds, "exact assignment", files)
 
 
-def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray, width: int = SHEET) -> np.ndarray:
+def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray, width: int | None = None) -> np.ndarray:
     """A result of `flow` as arrows and in colours, and the true flow where it is known; uint8 RGB."""
     from apps.common.images import to_rgb
     from apps.optical_flow.flow_figures import arrows, keyed_figure
@@ -114,7 +120,7 @@ def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray, w
         "motion found": keyed_figure(found.flow, longest),
         "true motion": keyed_figure(np.where(known[..., None], truth, np.nan), longest),
     }
-    return panels(figures, width)
+    return sheet(figures, width)
 
 
 def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
@@ -126,7 +132,7 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
     shown = {"mean colours": mean_figure(rgb, found.labels)}
-    figure = panels({f"{found.regions} regions": outline_figure(rgb, found.labels)} | shown)
+    figure = sheet({f"{found.regions} regions": outline_figure(rgb, found.labels)} | shown)
     files = [write_image(folder / f"{name}-superpixels.png", figure)]
     text, seconds = f"{found.regions} regions", found.seconds
     return row("superpix", name, rgb.shape, "", text, {"regions": found.regions}, seconds, "greedy matching", files)
@@ -147,7 +153,7 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName") ->
     seconds = clock.total()
     before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
     shown = {f"with noise, PSNR {before:.1f} dB": noisy, f"restored, PSNR {after:.1f} dB": restored}
-    figure = panels({name: np.repeat(grey[..., None], 3, axis=2) for name, grey in shown.items()})
+    figure = sheet({name: np.repeat(grey[..., None], 3, axis=2) for name, grey in shown.items()})
     files = [write_image(folder / f"{name}-denoised.png", figure)]
     given, found = f"noise of {NOISE:.0f}", f"PSNR {before:.1f} -> {after:.1f} dB"
     measured = {"psnr": round(float(after), 2)}
@@ -171,7 +177,7 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
     return row("stereo", name, truth.shape, "2 images", text, measured, seconds, "alpha-expansion", files)
 
 
-def stereo_sheet(left: np.ndarray, disparity: np.ndarray, truth: np.ndarray, width: int = SHEET) -> np.ndarray:
+def stereo_sheet(left: np.ndarray, disparity: np.ndarray, truth: np.ndarray, width: int | None = None) -> np.ndarray:
     """The left image of a pair, the disparities found, and the true ones, NaN where unknown; uint8 RGB."""
     from apps.common.images import to_bytes, to_rgb
     from apps.stereo_matching.disparity_figures import disparity_figure, ends_of
@@ -179,7 +185,7 @@ def stereo_sheet(left: np.ndarray, disparity: np.ndarray, truth: np.ndarray, wid
     figures = {"left image": to_bytes(to_rgb(left))}
     for name, values in (("disparities found", disparity), ("true disparities", truth)):
         figures[name] = disparity_figure(values, ends_of(truth))
-    return panels(figures, width)
+    return sheet(figures, width)
 
 
 def label_and_restore(folder: Path, device: "DeviceName"):

@@ -153,7 +153,7 @@ def output_files(report: Mapping) -> Iterator[Path]:
 
 
 def inputs_of(job, source=None) -> dict:
-    """{role: facts} of the paths, arrays, numbers and texts in a job whose results are named after `source`."""
+    """{role: facts} of the paths, arrays and numbers in a job whose results are named after `source`."""
     parts: dict = {"file": job}
     if is_dataclass(job):
         parts = {}
@@ -161,7 +161,7 @@ def inputs_of(job, source=None) -> dict:
             value = getattr(job, field.name)
             parts |= value if isinstance(value, dict) else {field.name: value}
     facts = {role: _facts(value, source) for role, value in parts.items()}
-    return {role: fact for role, fact in facts.items() if fact is not None}
+    return {role: fact for role, fact in facts.items() if fact not in (None, [])}
 
 
 def _facts(value, source):
@@ -176,7 +176,7 @@ def _facts(value, source):
         return {"name": name, "shape": value.shape, "dtype": str(value.dtype), "sha256": digest}
     if isinstance(value, tuple | list):
         return [_facts(part, source) if isinstance(part, Path) else part for part in value]
-    return value if isinstance(value, bool | int | float) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _file_facts(path: Path) -> dict:
