@@ -221,8 +221,8 @@ def _of_masks(job: Job, chosen) -> Problem:
         from apps.refinement.mask_files import read_masks
         from apps.refinement.refinement import refine_soft
         from apps.segmentation.hints import remarks_on
-        from apps.segmentation.result_files import check_kinds
         from apps.segmentation.masks import soft_masks_of
+        from apps.segmentation.result_files import check_kinds
     rgb, metadata = read_photograph(job.image, keep_bytes=not job.several)
     file = job.hints["masks"]
     soft = soft_masks_of(*read_masks(file, job.image, chosen.kind), f"masks: {str(file)!r}")
