@@ -91,7 +91,7 @@ def test_a_box_alone_is_a_segmentation_of_its_crop(boxed, monkeypatch):
 
 def test_command_keeps_names_and_scores(files, boxed, capsys):
     assert run("in/a.png", "--boxes", "boxes.json", "--json", "r.json") == 0
-    assert re.match(r"in/a\.png: 60x40, 3 boxes, .* s -> out/a-labels\.png; ", capsys.readouterr().out)
+    assert re.match(r"in/a\.png: 60x40, 3 boxes, .* -> out/a-labels\.png; ", capsys.readouterr().out)
     names = sorted(path.name for path in (files / "out").iterdir() if not path.name.startswith("."))
     assert names == ["a-coco.json", "a-labels.json", "a-labels.png", "a-overlay.png", "a-segment.json"]
     labels = np.array(Image.open("out/a-labels.png"))
