@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from apps.optical_flow import flow_command as flow
-from apps.optical_flow.flow_files import SUFFIX_OF
 from apps.stereo_matching import stereo_command as stereo
 from apps.stereo_matching.disparity_files import encoded
 from tests.apps.flow_samples import write_flow
@@ -31,7 +30,7 @@ def test_tools_read_disparities(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", flow.FORMATS)
 def test_tools_read_flows(tmp_path, kind):
-    path = write_flow(tmp_path / f"a{SUFFIX_OF[kind]}", FLOW, VALID)
+    path = write_flow(tmp_path / f"a{flow.SUFFIXES[kind]}", FLOW, VALID)
     if kind == "flo":
         read = cv2.readOpticalFlow(str(path))
         assert (np.abs(read[~VALID]) > 1e9).all(), "unknown by Middlebury's convention"
