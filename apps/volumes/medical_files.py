@@ -15,7 +15,6 @@ import os
 import re
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -163,25 +162,27 @@ def _nrrd_unit(path: Path) -> str:
     return (unit_of(found[1].decode("utf-8", "replace")) if found else None) or UNIT
 
 
-def _opened(path: Path, kind: str, itk):
-    """A reader of SimpleITK that has read a file's header."""
+def _opened(path: Path, kind: str, itk, words: str = ""):
+    """A reader of SimpleITK that has read a file's header; `words` begin the message of an error."""
     reader = itk.ImageFileReader()
     reader.SetImageIO(IO[kind])
     reader.SetFileName(str(path))
-    with _itk_errors():
+    with _itk_errors(words):
         reader.ReadImageInformation()
     return reader
 
 
 @contextmanager
-def _itk_errors():
-    """Shorten the messages of SimpleITK, which have several lines and addresses."""
+def _itk_errors(words: str = ""):
+    """Shorten the messages of SimpleITK, which have several lines and addresses; `words` come first."""
     try:
         yield
     except RuntimeError as error:
         text = " ".join(str(error).split())
         text = re.sub(r".*(?:ITK ERROR|itk::ERROR): (?:\w+\(0x[0-9a-f]+\): )?", "", text).rpartition("[nrrd] ")[2]
-        raise ValueError(text.partition(" Reason: ")[0][:300].strip()) from None  # the reason is of another call
+        raise ValueError(
+            words + text.partition(" Reason: ")[0][:300].strip()
+        ) from None  # the reason is of another call
 
 
 def _check_axes(size) -> None:
@@ -197,19 +198,6 @@ def _check_axes(size) -> None:
 
 
 # DICOM
-
-
-class Slice(NamedTuple):
-    """Header of a file: its series and, as in ITK, size and geometry in the order x, y, z."""
-
-    path: Path
-    series: str
-    description: str
-    size: tuple
-    spacing: tuple
-    origin: np.ndarray
-    direction: np.ndarray
-    components: int
 
 
 def is_dicom(path: Path) -> bool:
@@ -231,91 +219,76 @@ def files_of_folder(folder: Path) -> list[Path]:
 def read_dicom(path: Path, itk) -> tuple[np.ndarray, Geometry]:
     """Values (D, H, W) and geometry of the only series of a folder, or of the series of a file.
 
-    Raises ValueError, also for several series and for missing slices.
+    Raises ValueError, also for several series and for missing slices.  SimpleITK's reader of series would leave gaps,
+    and give all slices the type of the first one.
     """
-    inside = files_of_folder(path if os.path.isdir(path) else path.parent)
-    if os.path.isfile(path) and path not in inside:
+    series: dict[str, list] = {}  # readers, which have read the headers
+    chosen = None
+    for file in files_of_folder(path if os.path.isdir(path) else path.parent):
+        slices = series.setdefault(_tag(one := _opened(file, "DICOM", itk, f"{file.name}: "), SERIES), [])
+        slices.append(one)
+        chosen = slices if file == path else chosen
+    if os.path.isfile(path) and chosen is None:
         raise ValueError("not a DICOM file")
-    slices = [_header(file, itk) for file in inside]
-    if os.path.isfile(path):
-        wanted = next(one.series for one in slices if one.path == path)
-        slices = [one for one in slices if one.series == wanted]
-    _check_one_series(slices)
-    if any(one.components > 1 for one in slices):
+    slices = chosen or _only_series(series)
+    if any(one.GetNumberOfComponents() > 1 for one in slices):
         raise Unsuitable("holds colours; a volume has grey values")
     if len(slices) == 1:
-        if len(slices[0].size) < 3 or slices[0].size[2] < 2:
-            raise Unsuitable("holds one slice; a volume has two or more slices in a folder")
         only = slices[0]
-        return _values(only, itk), Geometry(only.spacing[::-1], UNIT, tuple(only.origin), tuple(only.direction.ravel()))
+        if only.GetDimension() < 3 or only.GetSize()[2] < 2:
+            raise Unsuitable("holds one slice; a volume has two or more slices in a folder")
+        return _values(only, itk), Geometry(only.GetSpacing()[::-1], UNIT, only.GetOrigin(), only.GetDirection())
     slices, geometry = _ordered(slices)
     planes = [_values(one, itk)[0] for one in slices]
     return np.stack([plane.astype(np.result_type(*planes), copy=False) for plane in planes]), geometry
 
 
-def _header(path, itk) -> Slice:
-    try:
-        reader = _opened(path, "DICOM", itk)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from None
-    text = {tag: reader.GetMetaData(tag).strip() for tag in (SERIES, DESCRIPTION) if reader.HasMetaDataKey(tag)}
-    axes = reader.GetDimension()
-    return Slice(
-        path,
-        text.get(SERIES, ""),
-        text.get(DESCRIPTION, ""),
-        reader.GetSize(),
-        reader.GetSpacing(),
-        np.array(reader.GetOrigin()),
-        np.reshape(reader.GetDirection(), (axes, axes)),
-        reader.GetNumberOfComponents(),
-    )
+def _values(reader, itk) -> np.ndarray:
+    with _itk_errors(f"{_name(reader)}: "):
+        return itk.GetArrayFromImage(reader.Execute())
 
 
-def _values(one, itk) -> np.ndarray:
-    try:
-        with _itk_errors():
-            return itk.GetArrayFromImage(itk.ReadImage(str(one.path), imageIO=IO["DICOM"]))
-    except ValueError as error:
-        raise ValueError(f"{one.path.name}: {error}") from None
+def _name(reader) -> str:
+    return Path(reader.GetFileName()).name
 
 
-def _check_one_series(slices) -> None:
-    series: dict = {}
-    for one in slices:
-        series.setdefault(one.series, []).append(one)
+def _tag(reader, tag: str) -> str:
+    return reader.GetMetaData(tag).strip() if reader.HasMetaDataKey(tag) else ""
+
+
+def _only_series(series: dict[str, list]) -> list:
     if len(series) > 1:
-        listed = [
-            f"{key} ({f'{found[0].description}, ' if found[0].description else ''}{len(found)} files such as "
-            f"{found[0].path.name!r})"
-            for key, found in list(series.items())[:4]
-        ]
+        listed = []
+        for key, found in list(series.items())[:4]:
+            described = f"{text}, " if (text := _tag(found[0], DESCRIPTION)) else ""
+            listed.append(f"{key} ({described}{len(found)} files such as {_name(found[0])!r})")
         more = ", ..." if len(series) > 4 else ""
         raise Unsuitable(f"holds {len(series)} series: {', '.join(listed)}{more}; pass one file of the required series")
+    return next(iter(series.values()))
 
 
-def _ordered(slices) -> tuple[list[Slice], Geometry]:
-    """The slices in order of position, and the geometry of the volume."""
+def _ordered(slices: list) -> tuple[list, Geometry]:
+    """The readers of the slices in order of position, and the geometry of the volume."""
     first = slices[0]
     for one in slices:
-        if len(one.size) != 3 or one.size[2] != 1:
-            raise Unsuitable(f"has several files, of which {one.path.name!r} is not a single slice; pass that file")
+        if one.GetDimension() != 3 or one.GetSize()[2] != 1:
+            raise Unsuitable(f"has several files, of which {_name(one)!r} is not a single slice; pass that file")
         if (
-            one.size != first.size
-            or np.abs(one.direction - first.direction).max() > SAME
-            or not np.allclose(one.spacing[:2], first.spacing[:2], rtol=SAME)
+            one.GetSize() != first.GetSize()
+            or not np.allclose(one.GetDirection(), first.GetDirection(), 0, SAME)
+            or not np.allclose(one.GetSpacing()[:2], first.GetSpacing()[:2], SAME)
         ):
             raise Unsuitable(
-                f"has slices of different sizes or geometries: {one.path.name!r} and {first.path.name!r}; pass a "
-                "folder of parallel slices of one size"
+                f"has slices of different sizes or geometries: {_name(one)!r} and {_name(first)!r}; pass a folder of "
+                "parallel slices of one size"
             )
-    normal = first.direction[:, 2]
-    slices = sorted(slices, key=lambda one: float(one.origin @ normal))
-    steps = np.diff([one.origin for one in slices], axis=0)
+    normal = np.array(first.GetDirection()[2::3])
+    slices = sorted(slices, key=lambda one: float(one.GetOrigin() @ normal))
+    steps = np.diff([one.GetOrigin() for one in slices], axis=0)
     gaps = steps @ normal
     usual = float(np.median(gaps))
     for gap, before, after in zip(gaps, slices, slices[1:], strict=False):
-        names = f"{before.path.name!r} and {after.path.name!r}"
+        names = f"{_name(before)!r} and {_name(after)!r}"
         if gap <= SAME * max(usual, 1e-9) or usual <= 0:
             raise Unsuitable(
                 f"has two slices at one position, {names}; pass a folder with one volume, such as one point in time"
@@ -328,5 +301,5 @@ def _ordered(slices) -> tuple[list[Slice], Geometry]:
     tilt = np.linalg.norm(steps - gaps[:, None] * normal, axis=1)
     if (tilt > MAX_TILT * usual).any():
         raise Unsuitable("has tilted slices, which are shifted against each other; resample it to an upright grid")
-    spacing = (float(gaps.mean()), first.spacing[1], first.spacing[0])
-    return slices, Geometry(spacing, UNIT, tuple(map(float, slices[0].origin)), tuple(first.direction.ravel()))
+    spacing = (float(gaps.mean()), *first.GetSpacing()[1::-1])
+    return slices, Geometry(spacing, UNIT, slices[0].GetOrigin(), first.GetDirection())
