@@ -1,7 +1,6 @@
 from .batch import BatchCut, max_flow_batch
-from .contrast import contrast_edges
+from .contrast import contrast_edges, neighbourhood
 from .core.cut import Cut
-from .core.neighbourhood import neighbourhood
 from .device import CertificateError
 from .energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
 from .graph.graph_cut import GraphCut

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from gridcut.core.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.core.cut import Cut
+from gridcut.core.cut_capacity import total, total_of_products
 from gridcut.core.problem import Offset, check_offset, ends, pixel_at
 from gridcut.core.reduction import reduce_to_cut
-from gridcut.core.sums import total, total_of_products
 from gridcut.device import CertificateError, DeviceName
 from gridcut.device.arguments import numbers_of, plain_array
 from gridcut.device.result import GridResult

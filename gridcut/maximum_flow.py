@@ -128,7 +128,7 @@ def max_flow(
         numbers = choose_devices(numbers, device, method, problem, parameters)
         if problem.empty:
             return empty_cut(problem, "cuda", "tiles")
-        from gridcut.tiles.slabs.slab_flow import max_flow_on_devices
+        from gridcut.tiles.slabs.slabs import max_flow_on_devices
 
         return max_flow_on_devices(problem, numbers, parameters, callback)
     problem = check_problem(source, sink, edges, mask)

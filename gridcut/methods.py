@@ -33,7 +33,7 @@ METHODS = {
     "hybrid": Method(cuda=Implementation("gridcut.papers.hybrid:solve", ("cycle", "block"))),
     "cudacuts": Method(cuda=Implementation("gridcut.papers.cudacuts:solve", ("pushes", "global_every", "block"))),
     "cudacuts_pull": Method(
-        cuda=Implementation("gridcut.papers.cudacuts_pull:solve", ("pushes", "global_every", "block"))
+        cuda=Implementation("gridcut.papers.cudacuts:solve_pull", ("pushes", "global_every", "block"))
     ),
 }
 # Solvers `solve(grid, memory, touched, callback=None)` that solve again on the CPU after changes.  They return mask,

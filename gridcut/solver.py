@@ -9,9 +9,8 @@ from gridcut import methods
 from gridcut.core.cut import Cut, empty_cut
 from gridcut.core.problem import Offset, Problem, as_array, check_edges, check_problem, check_shape
 from gridcut.device import DeviceName, resolve
-from gridcut.device.arguments import check_callback, plain_array
+from gridcut.device.arguments import check_callback, one_at_a_time, plain_array
 from gridcut.device.arrays import DeviceArray, to_host
-from gridcut.device.one_call import one_at_a_time
 
 
 class Solver:

@@ -404,7 +404,7 @@ def of_nodes(n, less=0):
 SWITCHES = [
     Switch("gridcut.graph.graph_reduction", "MIN_NODES", sparse_graph, before),
     Switch("gridcut.graph.graph_reduction", "MIN_NARROW_SHARE", leaves_of_a_ring, of_nodes(1200, 1)),
-    Switch("gridcut.graph.graph_ibfs", "MAX_CHANGED_SHARE", changed_nodes, of_nodes(1000)),
+    Switch("gridcut.graph.graph_search", "MAX_CHANGED_SHARE", changed_nodes, of_nodes(1000)),
     Switch("gridcut.device.arguments", "INT32_MAX", capacity_sum, at),
     Switch("gridcut.device.networkx_graph", "MIN_TABLE", networkx_nodes, before),
     Switch("gridcut.small", "MAX_PIXELS", grid_of_pixels, lambda v: (v, v + 128)),

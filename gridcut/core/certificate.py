@@ -23,11 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.cut_capacity import capacity_to_sink, cut_capacity, measure_cut
+from gridcut.core.cut_capacity import capacity_to_sink, cut_capacity, measure_cut, total
 from gridcut.core.grid import Grid, Layout
 from gridcut.core.load import Reader, fill
 from gridcut.core.problem import Problem
-from gridcut.core.sums import total
 from gridcut.core.units import exponent_of
 from gridcut.device import CertificateError, plain_kernel
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core import sums
 from gridcut.core.load import Plane, Reader, fill, inside
 from gridcut.core.units import difference, scale_of, units
 from gridcut.device import plain_kernel, run_threads
@@ -152,7 +151,7 @@ def capacity_to_sink(views: Reader, unit: float | int, lines: tuple[int, int] | 
     if views.bound is not None:
         start, _ = fill(views, np.int64, unit)
         deficit = -np.minimum(layout.interior(start.excess), 0)
-        return sums.total(deficit.reshape(-1, extent[2])[first:last])
+        return total(deficit.reshape(-1, extent[2])[first:last])
     low, high = to_sink_kernel(views.sink, views.mask, scale_of(unit, None), extent, first, last)
     return int(low) + (int(high) << 32)
 
@@ -235,3 +234,46 @@ def add_up(numbers) -> int | float:
         return math.fsum(numbers)
     except OverflowError:
         return math.inf
+
+
+# Sums of arrays: integers exactly, as Python integers of any size; floats as float64, inf on overflow.
+#
+# One or two extra passes find the largest entry.  Only if the sum might exceed 64 bits is it split into halves, or
+# are products computed with Python integers.
+
+INT64_BITS = 63
+CHUNK_PRODUCTS = 1 << 16  # products of Python integers at a time
+
+
+def total(array: np.ndarray) -> int | float:
+    """Sum of all entries."""
+    if array.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return array.sum(dtype=np.float64).item()
+    if array.size * largest(array) < 2**INT64_BITS:
+        return array.sum(dtype=np.int64).item()
+    wide = array.astype(np.int64)
+    return ((wide >> 32).sum(dtype=np.int64).item() << 32) + (wide & (2**32 - 1)).sum(dtype=np.int64).item()
+
+
+def total_of_products(first: np.ndarray, second: np.ndarray) -> int | float:
+    """Sum of first * second, two arrays of the same shape."""
+    if "f" in (first.dtype.kind, second.dtype.kind):
+        with np.errstate(over="ignore"):
+            return (first.astype(np.float64) * second).sum(dtype=np.float64).item()
+    if first.size * largest(first) * largest(second) < 2**INT64_BITS:
+        return (first.astype(np.int64) * second).sum(dtype=np.int64).item()
+    used = (first != 0) & (second != 0)
+    first, second = first[used], second[used]
+    found = 0
+    for i in range(0, first.size, CHUNK_PRODUCTS):
+        pairs = zip(first[i : i + CHUNK_PRODUCTS].tolist(), second[i : i + CHUNK_PRODUCTS].tolist(), strict=True)
+        found += sum(a * b for a, b in pairs)
+    return found
+
+
+def largest(array: np.ndarray) -> int:
+    """The largest absolute value of integers."""
+    if array.size == 0:
+        return 0
+    return max(array.max().item(), -array.min().item()) if array.dtype.kind != "b" else 1

@@ -1,6 +1,6 @@
 """Push-relabel with global and gap relabeling, in first-in, first-out order or from the highest level first.
 
-It completes preflows to flows (completion.py), for any neighbourhood, and is the method "push_relabel";
+It completes preflows to flows (cut.py), for any neighbourhood, and is the method "push_relabel";
 gridcut/papers/push_relabel.py states where it deviates from the paper.  The rules at one pixel and the global
 relabeling serve the other methods of push-relabel as well.
 

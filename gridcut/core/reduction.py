@@ -30,8 +30,8 @@ from itertools import combinations
 
 import numpy as np
 
+from gridcut.core.cut_capacity import total
 from gridcut.core.problem import Offset, ends, pixel_at
-from gridcut.core.sums import total
 
 # Rounding error of a sum of four or eight floats that is zero in exact arithmetic, relative to their magnitudes.
 ROUNDING = 16 * np.finfo(np.float64).eps

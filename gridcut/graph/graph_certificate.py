@@ -12,13 +12,13 @@ graph is checked first; no code is shared with the construction or with a solver
 
 import numpy as np
 
-from gridcut.core import sums
+from gridcut.core import cut_capacity
 from gridcut.core.certificate import CertificateError, Sums, certify_value, check_array, check_number, made_again
 from gridcut.core.units import difference, scale_of, units
 from gridcut.device import kernel
 from gridcut.device.sparse import check_compressed
+from gridcut.graph.graph_cut import float_cut, integer_cut
 from gridcut.graph.graph_problem import GraphProblem, lists_of
-from gridcut.graph.graph_value import float_cut, integer_cut
 from gridcut.graph.residual_graph import ResidualGraph, find_arc
 
 
@@ -138,8 +138,8 @@ def certify_graph(value, labels, problem: GraphProblem, graph: ResidualGraph) ->
     highest, lowest = np.empty((2, problem.nodes), np.int64)
     terminals_kernel(lists.source, lists.sink, scale, problem.bound is not None, first, arcs, total, highest, lowest)
     _certify_flow(first, arcs, excess, highest, lowest, total, labels)
-    left = sums.total(excess[~labels])
-    to_sink = sums.total(-lowest) if problem.bound is not None else _total_units(lists.sink, scale)
+    left = cut_capacity.total(excess[~labels])
+    to_sink = cut_capacity.total(-lowest) if problem.bound is not None else _total_units(lists.sink, scale)
     if isinstance(unit, float):
         cut = float_cut(problem, lists, labels, unit)
         certify_value(value, Sums(cut.value, cut.reduced, to_sink, left), unit)

@@ -1,13 +1,20 @@
 """`GraphCut`, the minimum cut of a sparse graph: value, labels, residuals, and a certificate of optimality."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
 
+from gridcut.core.cut_capacity import Measured, add_up, lost
+from gridcut.core.units import difference, scale_of, units
+from gridcut.device import CertificateError, kernel
+from gridcut.device.arguments import INT64_MAX
 from gridcut.device.result import Result
-from gridcut.graph.graph_problem import GraphProblem, lists_of
-from gridcut.graph.residual_graph import ResidualGraph, fill_graph
+from gridcut.graph.graph_forest import make_graph_forest, make_graph_work
+from gridcut.graph.graph_problem import GraphProblem, Lists, lists_of
+from gridcut.graph.graph_search import UNTIL_SINK, search_nodes
+from gridcut.graph.residual_graph import ARC, BACK, OUT, REVERSE, ResidualGraph, fill_graph
 
 
 class KeptGraph:
@@ -28,8 +35,6 @@ class KeptGraph:
         problem = self.problem
         assert self._graph is not None
         if not self._is_flow:
-            from gridcut.graph.graph_completion import complete_graph  # with kernels that a solve does not need
-
             self._graph = complete_graph(problem, self._graph)
             self._is_flow = True
         return problem, self._graph
@@ -153,3 +158,211 @@ def _matrix(problem: GraphProblem, graph: ResidualGraph, values: np.ndarray) -> 
         values = values * graph.unit
     heads = graph.arcs[::4].copy()
     return scipy.sparse.csr_array((values, heads, graph.first // 4), shape=(problem.nodes, problem.nodes))
+
+
+# Completion of a solver's final pseudoflow on a graph to a flow, as gridcut/core/cut.py does on a grid.
+#
+# Leaves that were solved before the search, changed capacities and pushes on a GPU leave flow that a node cannot have
+# received from the source, or has to get from elsewhere before it can pass it to the sink:
+#
+#   source side   e - s > 0 must return along residual arcs, to nodes where it is < 0
+#   sink side     -(e + t) > 0 must be supplied against residual arcs, from nodes where it is < 0
+#
+# No residual arc leads from the source side to the sink side, so one solve without arcs between them serves both,
+# with the arcs of the sink side reversed.  The flow across the cut, and so value and labels, remain.
+#
+# Time: one pass over the nodes; a second search only if a node has such an excess or deficit.  Memory of that: a copy
+# of the residual graph, and the lists of a search.
+
+
+@kernel
+def terminal_units_kernel(values, scale, out):
+    """Write terminal capacities in units."""
+    for u in range(out.size):
+        out[u] = units(values[u], scale)
+
+
+@kernel
+def detach_graph_kernel(sink_side, first, arcs, excess, source, sink, out_arcs, out_excess):
+    """Build the problem above from a solver's state."""
+    for u in range(excess.size):
+        out_excess[u] = -sink[u] - excess[u] if sink_side[u] else excess[u] - source[u]
+        a = np.uint64(first[u])
+        end = np.uint64(first[u + 1])
+        while a < end:
+            v = np.uint64(arcs[a])
+            out, back = arcs[a + OUT], arcs[a + BACK]
+            if sink_side[u] != sink_side[v]:
+                out, back = 0, 0
+            elif sink_side[u]:
+                out, back = back, out
+            out_arcs[a] = v
+            out_arcs[a + REVERSE] = arcs[a + REVERSE]
+            out_arcs[a + OUT] = out
+            out_arcs[a + BACK] = back
+            a += ARC
+
+
+@kernel
+def attach_graph_kernel(sink_side, first, arcs, source, sink, out_arcs, out_excess):
+    """Turn the solution of that problem into a state in place."""
+    for u in range(out_excess.size):
+        out_excess[u] = -sink[u] - out_excess[u] if sink_side[u] else out_excess[u] + source[u]
+        a = np.uint64(first[u])
+        end = np.uint64(first[u + 1])
+        while a < end:
+            if sink_side[u] != sink_side[np.uint64(arcs[a])]:
+                out_arcs[a + OUT] = arcs[a + OUT]
+                out_arcs[a + BACK] = arcs[a + BACK]
+            elif sink_side[u]:
+                out_arcs[a + OUT], out_arcs[a + BACK] = out_arcs[a + BACK], out_arcs[a + OUT]
+            a += ARC
+
+
+def complete_graph(problem: GraphProblem, graph: ResidualGraph) -> ResidualGraph:
+    """The graph itself if it holds a flow, or else a graph with a flow of the same value; `graph` is not changed.
+
+    Raises CertificateError if the state does not belong to the capacities.
+    """
+    source, sink = _terminals(problem, graph)
+    if ((graph.excess <= source) & (graph.excess >= -sink)).all():
+        return graph
+    sink_side = _search(graph)
+    arcs, excess = np.empty_like(graph.arcs), np.empty_like(graph.excess)
+    detach_graph_kernel(sink_side, graph.first, graph.arcs, graph.excess, source, sink, arcs, excess)
+    _search(graph._replace(arcs=arcs, excess=excess))
+    if (excess > 0).any():
+        raise CertificateError(
+            "the preflow cannot be completed to a flow; were the capacities changed after the solve?"
+        )
+    attach_graph_kernel(sink_side, graph.first, graph.arcs, source, sink, arcs, excess)
+    return graph._replace(arcs=arcs, excess=excess)
+
+
+def _terminals(problem: GraphProblem, graph: ResidualGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Capacities from the source and to the sink in units; of a clamped problem, in which one of them is 0."""
+    lists = lists_of(problem)
+    if problem.bound is not None:
+        start = fill_graph(problem, lists, graph.dtype, graph.unit)[0].excess
+        return np.maximum(start, 0), np.maximum(-start, 0)
+    scale = scale_of(graph.unit, None)
+    source, sink = np.empty_like(graph.excess), np.empty_like(graph.excess)
+    terminal_units_kernel(lists.source, scale, source)
+    terminal_units_kernel(lists.sink, scale, sink)
+    return source, sink
+
+
+def _search(graph: ResidualGraph) -> np.ndarray:
+    """Push what can reach a deficit, in place; the nodes that can still reach one."""
+    forest = make_graph_forest(graph)
+    search_nodes(UNTIL_SINK, graph.first, graph.arcs, graph.excess, forest, make_graph_work(graph))
+    return forest.label < 0
+
+
+# The capacity of a cut of a graph, summed from the caller's arrays.
+#
+# Integers are summed exactly, in two halves of 32 bits.  Floats are summed as float64, together with the loss by
+# rounding to units: see gridcut/core/units.py.
+
+
+@kernel
+def integer_cut_kernel(indptr, indices, capacity, source, sink, labels):
+    """Sum of the capacities across the cut, in halves of 32 bits."""
+    low = np.int64(0)
+    high = np.int64(0)
+    for u in range(labels.size):
+        if not labels[u]:
+            value = np.int64(source[u])
+        else:
+            # The capacities incident to a node sum to less than 2^63.  Without a branch: no order predicts the labels.
+            value = np.int64(sink[u])
+            for entry in range(indptr[u], indptr[u + 1]):
+                i = np.uint64(entry)
+                value += np.int64(capacity[i]) * np.int64(not labels[np.uint64(indices[i])])
+        low += value & 0xFFFFFFFF
+        high += value >> 32
+    return low, high
+
+
+@kernel
+def float_cut_kernel(indptr, indices, capacity, source, sink, labels, scale, is_clamped):
+    """Sums across the cut: arcs, terminals (or their differences), the loss of both, and the terminals' common part."""
+    arcs = 0.0
+    terminals = 0.0
+    loss = 0.0
+    shared = 0.0
+    for u in range(labels.size):
+        kept, paid = np.float64(sink[u]), np.float64(source[u])
+        if labels[u]:
+            kept, paid = paid, kept
+            for i in range(indptr[u], indptr[u + 1]):
+                if not labels[indices[i]]:
+                    value = np.float64(capacity[i])
+                    arcs += value
+                    loss += lost(value, scale)
+        if not is_clamped:
+            terminals += paid
+            loss += lost(paid, scale)
+        else:
+            shared += min(kept, paid)
+            if paid > kept:
+                terminals += paid - kept
+                loss += (paid - kept) - np.float64(difference(paid, kept, scale)) * scale[3]
+    return arcs, terminals, loss, shared
+
+
+def integer_cut(lists: Lists, labels: np.ndarray) -> int:
+    """The capacity of a cut of integers."""
+    low, high = integer_cut_kernel(*lists, labels)
+    return int(low) + (int(high) << 32)
+
+
+def float_cut(problem: GraphProblem, lists: Lists, labels: np.ndarray, unit: float) -> Measured:
+    """The capacity of a cut of floats, and the loss by rounding."""
+    is_clamped = problem.bound is not None
+    arcs, terminals, loss, shared = float_cut_kernel(*lists, labels, scale_of(unit, problem.bound), is_clamped)
+    return Measured(add_up([arcs, terminals, shared]), add_up([arcs, terminals]), loss)
+
+
+def value_of_graph(
+    problem: GraphProblem, lists: Lists, labels: np.ndarray, unit
+) -> tuple[int | float, Measured | None]:
+    """The capacity of the cut, and the loss by rounding of floats.
+
+    Raises ValueError if every cut is infinite, or more than the largest of clamped integers.
+    """
+    if problem.most is not None:
+        lists = lists_of(problem)
+        if integer_cut(lists, labels) >= problem.most:
+            raise ValueError(
+                f"source, sink and graph are too large: the capacities incident to a node must sum to less than "
+                f"{INT64_MAX}, except for those above {problem.most}, if a cut without them costs less; scale them down"
+            )
+    if not problem.is_float:
+        return integer_cut(lists, labels), None
+    cut = float_cut(problem, lists, labels, unit)
+    if cut.value == math.inf:
+        raise _infinite_cut(lists, labels)
+    return cut.value, cut
+
+
+def _infinite_cut(lists: Lists, labels: np.ndarray) -> ValueError:
+    """The error for a minimum cut of infinite capacity; its message contains an infinite capacity that is cut."""
+    where = None
+    for name, values, side in (("source", lists.source, ~labels), ("sink", lists.sink, labels)):
+        found = np.flatnonzero(np.isinf(values) & side)
+        if where is None and len(found):
+            where = f"{name} at node {found[0]}"
+    if where is None:
+        tail = np.repeat(np.arange(labels.size), np.diff(lists.indptr))
+        found = np.flatnonzero(np.isinf(lists.capacity) & labels[tail] & ~labels[lists.indices])
+        where = f"graph at {(int(tail[found[0]]), int(lists.indices[found[0]]))}" if len(found) else None
+    if where is None:
+        return ValueError(
+            "source, sink and graph are too large: the capacity of the minimum cut is larger than the largest float; "
+            "scale them down"
+        )
+    return ValueError(
+        "every cut has infinite capacity: infinite capacities lead from the source to the sink, for instance over "
+        f"{where}; make one of them finite"
+    )

@@ -7,9 +7,8 @@ from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName
 from gridcut.device.networkx_graph import is_networkx
 from gridcut.graph import graph_methods
-from gridcut.graph.graph_cut import GraphCut, KeptGraph
+from gridcut.graph.graph_cut import GraphCut, KeptGraph, value_of_graph
 from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of
-from gridcut.graph.graph_value import value_of_graph
 from gridcut.graph.networkx_problem import networkx_problem
 from gridcut.graph.residual_graph import LoadedProblem, load_graph
 

@@ -14,7 +14,7 @@ GPU_ENTRIES = 10**6  # entries from which on a GPU is as fast as the CPU, or fas
 # ``solve(graph)`` changes a ResidualGraph on the host in place; it returns the mask of the nodes that can still reach
 # the sink, and stats, a new dict of counters.  No method has parameters.
 METHODS = {
-    "ibfs": Method(Implementation("gridcut.graph.graph_ibfs:solve")),
+    "ibfs": Method(Implementation("gridcut.graph.graph_search:solve")),
     "waves": Method(cuda=Implementation("gridcut.graph.graph_waves_cuda:solve")),
 }
 
@@ -43,6 +43,6 @@ def is_faster_on_gpu(problem: GraphProblem) -> bool:
     """Whether there is a GPU, and the problem, of integers, is large enough for it, and not too large."""
     if problem.is_float or problem.entries < GPU_ENTRIES or not cuda_is_available():
         return False
-    from gridcut.graph.device_graph_cuda import MAX_ARCS, MAX_NODES
+    from gridcut.graph.graph_waves_cuda import MAX_ARCS, MAX_NODES
 
     return problem.nodes < MAX_NODES and 2 * problem.entries <= MAX_ARCS

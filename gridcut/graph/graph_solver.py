@@ -8,11 +8,10 @@ from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import as_capacity
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
+from gridcut.device.arguments import one_at_a_time
 from gridcut.device.networkx_graph import is_networkx
-from gridcut.device.one_call import one_at_a_time
 from gridcut.device.sparse import is_sparse
-from gridcut.graph.graph_cut import GraphCut, KeptGraph
-from gridcut.graph.graph_ibfs import GraphMemory
+from gridcut.graph.graph_cut import GraphCut, KeptGraph, value_of_graph
 from gridcut.graph.graph_problem import (
     GraphProblem,
     check_graph,
@@ -21,7 +20,7 @@ from gridcut.graph.graph_problem import (
     first_bad_value,
     lists_of,
 )
-from gridcut.graph.graph_value import value_of_graph
+from gridcut.graph.graph_search import GraphMemory
 from gridcut.graph.graph_warm import change_capacities, change_terminals
 from gridcut.graph.networkx_problem import Network, problem_between, read_network
 from gridcut.graph.residual_graph import LoadedProblem, ResidualGraph, largest_incident_sum, largest_value, load_graph

@@ -37,7 +37,7 @@ from gridcut.device import run_threads, thread_count
 from gridcut.device.threads import new_cells, run_team
 from gridcut.ibfs.coarse_start import start_from_blocks
 from gridcut.ibfs.forest import MAX_ARCS, Forest, make_work
-from gridcut.ibfs.seams import Seams
+from gridcut.ibfs.merge import resume
 from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK, search
 from gridcut.ibfs.strip_tasks import (
     AUGMENTATIONS,
@@ -51,12 +51,12 @@ from gridcut.ibfs.strip_tasks import (
     SEARCHED,
     STRIPS,
     TAKEN,
+    Seams,
     make_tasks,
     new_state,
     run_tasks,
     solve_strip,
 )
-from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
 FEW_STRIPS = 8  # with two or more, but less than these, several threads get strips of half the size

@@ -24,7 +24,6 @@ from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.ibfs import Run, unsigned_steps
 from gridcut.ibfs.prepass import push_one_hop
 from gridcut.ibfs.search import UNTIL_SINK
-from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
 from gridcut.multilabel.moves import (
     Field,
@@ -38,8 +37,8 @@ from gridcut.multilabel.moves import (
     read_cut,
     route_to_deficits,
 )
-from gridcut.multilabel.restriction import kept_if_allowed
-from gridcut.multilabel.validation import LabelProblem
+from gridcut.multilabel.restarts import fused
+from gridcut.multilabel.validation import LabelProblem, kept_if_allowed
 
 MIN_CELLS_PER_DEFICIT = 30  # a first expansion with fewer cells per deficit is solved by gridcut/ibfs
 LARGE_SWAP_DIVISOR = 3  # a swap of more than a third of the cells is solved by gridcut/ibfs

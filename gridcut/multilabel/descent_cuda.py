@@ -16,10 +16,9 @@ from gridcut.device.arrays import allocate, clear, download, refusing, return_as
 from gridcut.device.cuda import SIMULATED, multiprocessors
 from gridcut.device.launch import launch, most_blocks
 from gridcut.multilabel import moves_cuda as kernels
-from gridcut.multilabel.fusion import fused
-from gridcut.multilabel.label_kernels_cuda import copy_kernel
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
-from gridcut.multilabel.problem_cuda import DeviceProblem
+from gridcut.multilabel.problem_cuda import DeviceProblem, copy_kernel
+from gridcut.multilabel.restarts import fused
 from gridcut.multilabel.validation import LabelProblem
 from gridcut.tiles.tile_state import make_state
 from gridcut.tiles.tiles import FALLBACK_ROUND, Rounds, shape_of

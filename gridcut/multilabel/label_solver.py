@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gridcut.core.problem import Offset
-from gridcut.device.arguments import check_callback, check_count, plain_array
-from gridcut.device.one_call import one_at_a_time
+from gridcut.device.arguments import check_callback, check_count, one_at_a_time, plain_array
 from gridcut.multilabel.descent import Descent, run_all
 from gridcut.multilabel.expansion import check_order, plan
 from gridcut.multilabel.labelling import Labelling

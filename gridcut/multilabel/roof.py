@@ -14,16 +14,15 @@ import numpy as np
 
 from gridcut.core.certificate import check_array, check_number
 from gridcut.core.cut import Cut
-from gridcut.core.cut_capacity import cut_capacity
+from gridcut.core.cut_capacity import cut_capacity, total
 from gridcut.core.grid import make_layout
 from gridcut.core.load import reader
 from gridcut.core.problem import Offset, check_problem, ends
-from gridcut.core.sums import total
 from gridcut.device import CertificateError, DeviceName
 from gridcut.device.result import GridResult
 from gridcut.energy import BinaryEnergy, differ
 from gridcut.maximum_flow import max_flow
-from gridcut.multilabel.layers import Folded, fold_layers
+from gridcut.multilabel.convex import Folded, fold_layers
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -12,9 +12,54 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridcut.core.problem import check_offset, ends, pixel_at
+from gridcut.core.problem import Offset, check_offset, ends, pixel_at
+from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_count, numbers_of, plain_array
-from gridcut.multilabel.forbidden import clamped_costs
+from gridcut.device.arrays import on_device, to_host
+from gridcut.device.sparse import is_sparse
+
+# Labels forbidden at a pixel by infinite costs, or by costs so high that all others would lose their precision.
+#
+# Suppose a label costs more than the cheapest label of its pixel plus all edges of that pixel.  No labelling that
+# moves cannot improve contains it, because that pixel alone could switch to the cheapest label.  Costs above this
+# bound plus HEADROOM are therefore clamped, and take no bits from the others.  Minima, and labellings that no move
+# improves, stay the same.
+
+CLAMP_RATIO = 2.0**30  # costs up to this many times all edges of a pixel are never clamped
+HEADROOM = 2.0**10  # distance of the clamped costs from the bound, relative to the other costs
+
+
+def clamped_costs(unary: np.ndarray, weights: list[tuple[Offset, np.ndarray]], cost: np.ndarray) -> np.ndarray:
+    """The costs, or a copy in which costs that no pixel pays are clamped.
+
+    unary     (L, *grid), without NaN or -inf
+    weights   (offset, array of the grid's shape) pairs, 0 where an edge leaves the grid
+    cost      (L, L), of two labels
+
+    ValueError if all labels of a pixel have infinite cost.
+    """
+    if unary.dtype.kind != "f" or unary.size == 0:
+        return unary
+    largest_cost = float(cost.max())
+    highest, lowest = float(unary.max()), float(unary.min())
+    edges = 2.0 * largest_cost * sum(float(weight.max(initial=0)) for _, weight in weights)
+    if max(highest, -lowest) <= CLAMP_RATIO * edges:
+        return unary
+    cheapest = unary.min(axis=0).astype(np.float64)
+    if np.isinf(cheapest).any():
+        where = tuple(int(i) for i in np.argwhere(np.isinf(cheapest))[0])
+        raise ValueError(f"unary forbids every label at pixel {where}: at least one cost per pixel must be finite")
+    edge_sum = np.zeros(cheapest.shape)
+    for offset, weight in weights:
+        p, q = ends(cheapest.shape, (offset,))
+        edge_sum[p] += largest_cost * weight[p].astype(np.float64)
+        edge_sum[q] += largest_cost * weight[p].astype(np.float64)
+    scale = max(float(np.abs(cheapest).max()), float(edge_sum.max()))
+    if scale == 0:
+        scale = float(np.min(unary, where=unary > 0, initial=np.inf))
+    upper = cheapest + edge_sum + HEADROOM * (scale if scale < np.inf else 1.0)
+    return np.minimum(unary, upper) if highest > float(upper.min()) else unary
+
 
 MAX_TOTAL = 2**62  # of all costs together
 COST_BITS = 30  # of the costs of labels, for floats
@@ -326,3 +371,95 @@ def _check_metric(cost, slack, given) -> np.ndarray:
             f"label_cost[{c}, {b}] = {given[a, c] + given[c, b]}; use alpha_beta_swap, or truncate the costs"
         )
     return closure
+
+
+# Labels that moves may assign: a narrow band of labels per pixel, for example, instead of all.
+#
+# A pixel that may not take the label of an expansion keeps its own, so it is not part of the cut: the time of an
+# expansion depends on the number of pixels that may take its label.  A descent converges when no allowed expansion of
+# any label lowers the energy.
+
+
+def check_allowed(allowed, device: str, problem_shape: tuple[int, ...]) -> np.ndarray:
+    """The checked argument `allowed` of `alpha_expansion`; raises TypeError or ValueError."""
+    if device == "cuda":
+        raise ValueError("allowed is supported on the CPU only, but device='cuda' was requested; use device='cpu'")
+    mask = plain_array("allowed", allowed)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"allowed must hold booleans, got {mask.dtype}")
+    if mask.shape != problem_shape:
+        raise ValueError(f"allowed must have the shape of unary {problem_shape}, got {mask.shape}")
+    forbids_all = ~mask.any(axis=0)
+    if forbids_all.any():
+        where = tuple(int(i) for i in np.argwhere(forbids_all)[0])
+        raise ValueError(f"allowed forbids every label at pixel {where}: at least one per pixel must be allowed")
+    return np.ascontiguousarray(mask)
+
+
+def check_allowed_start(start, problem: LabelProblem) -> np.ndarray:
+    """The initial labelling; the cheapest allowed label of each pixel if `start` is None."""
+    allowed = problem.allowed
+    if allowed is None:
+        return check_start(start, problem)
+    if start is None:
+        never = np.iinfo(problem.unary.dtype).max
+        return np.where(allowed, problem.unary, never).argmin(axis=0).astype(np.int32)
+    labels = check_start(start, problem)
+    outside = ~taken(allowed, labels)
+    if outside.any():
+        where = tuple(int(i) for i in np.argwhere(outside)[0])
+        raise ValueError(f"start has label {labels[where]} at pixel {where}, which allowed forbids there")
+    return labels
+
+
+def kept_if_allowed(labels: np.ndarray, otherwise: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
+    """`labels` where they are allowed, and `otherwise` elsewhere."""
+    return labels if allowed is None else np.where(taken(allowed, labels), labels, otherwise)
+
+
+def taken(allowed: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Whether the label of each pixel is allowed there."""
+    return np.take_along_axis(allowed, labels[None].astype(np.intp), 0)[0]
+
+
+# The device on which a multi-label energy is minimised, and the checked energy on that device.
+
+
+def check_energy(unary, weights, label_cost, device: DeviceName, *, metric: bool):
+    """The checked energy on the device of its moves: a LabelProblem on the CPU, a DeviceProblem on a GPU."""
+    ran_on = choose_device(device, unary, weights, expansions=metric)
+    if is_sparse(weights):
+        if ran_on == "cuda":
+            raise ValueError(
+                "weights of a graph are supported on the CPU only; copy unary to the host, use device='cpu'"
+            )
+        return check_graph_labels(unary, weights, label_cost, metric=metric)
+    if ran_on == "cuda" and 0 in check_shape(np.shape(unary) if not on_device(unary) else unary.shape)[1]:
+        unary, weights = to_host(unary), {o: to_host(w) for o, w in weights.items()}
+        ran_on = "cpu"  # the grid has no pixels
+    if ran_on == "cpu":
+        return check_labels(unary, weights, label_cost, metric=metric)
+    from gridcut.multilabel.problem_cuda import DeviceProblem  # numba.cuda, on first use
+
+    return DeviceProblem(unary, weights, label_cost, metric=metric)
+
+
+def choose_device(device: DeviceName, unary, weights, expansions: bool) -> str:
+    """The device of the moves.  "auto" uses a GPU for arrays on it, and for expansions if the edges allow it.
+
+    Swaps are thousands of moves of few pixels each; for them a CPU is as fast as a GPU or faster.
+    """
+    is_on_gpu = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
+    if device == "cpu" and is_on_gpu:
+        raise TypeError("unary or weights are on the GPU, but device='cpu' was requested; copy them to the host first")
+    ran_on = resolve("cuda" if device == "auto" and is_on_gpu else device)
+    if device == "auto" and not is_on_gpu and not (expansions and _has_direct_neighbours_only(weights)):
+        return "cpu"
+    return ran_on
+
+
+def _has_direct_neighbours_only(weights) -> bool:
+    """Whether all offsets are at most one pixel along each axis."""
+    return isinstance(weights, Mapping) and all(
+        abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)
+    )

@@ -19,7 +19,7 @@ set to the ceiling get their distance.  From round FALLBACK_ROUND on the sequent
 number of rounds.
 
 Arrays (ceiling = cells + 1)
-  excess, residual   as in lock_free.py;   ring, tail: mailbox.py
+  excess, residual   as in lock_free.py;   ring, tail: lock_free.py
   label[p]           above;  queue: the wave's breadth-first order
   relabels[i * SPACING]   relabels by worker i;  running[0]: number of running workers;  stop[0]: set after an error
 
@@ -49,7 +49,7 @@ from gridcut.device import (
     thread_count,
 )
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
-from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
+from gridcut.papers.lock_free import SPACING, make_rings, post, post_active, take
 
 FALLBACK_ROUND = 200
 SPIN_LIMIT = 20_000  # reads of an empty ring before a thread ends; about 20 microseconds

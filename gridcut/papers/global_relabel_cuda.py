@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.warp_queue_cuda import append
+from gridcut.core.push_relabel_rules_cuda import append
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import (

@@ -6,7 +6,7 @@ cooperative launches: all blocks are resident on the GPU until the kernel ends, 
 `gridcut/tiles/tiles.py` is one launch of each.
 
 relabel_kernel   sets heights to distances to the sink.  First each warp searches its own tiles, then tiles from a queue
-                 (tile_queue.py, tile_relabel.py, tile_search.py).
+                 (tile_state.py, tile_relabel.py, tile_search.py).
     1  Set the heights of all pixels to UNREACHABLE; in a local relabeling, only those of the tiles to be searched.
     2  Search a tile: compute its heights from its capacities to the sink and from the heights around it.
     3  If heights on its boundary have decreased, append the neighbouring tiles whose arcs lead there to the queue.
@@ -47,7 +47,7 @@ At that point no search would change a height: height[p] <= height[q] + 1 for ev
 tile.  After a relabeling of the whole grid every finite height is also the length of a path to the sink, since a search
 stores 1, or 1 plus a height that was stored before.  So the heights are the exact distances.
 
-A slab of a grid on several GPUs runs the same kernels with other `Rules`: gridcut/tiles/slabs/slab_rules.py.
+A slab of a grid on several GPUs runs the same kernels with other `Rules`: gridcut/tiles/slabs/halo_exchange.py.
 """
 
 from functools import cache
@@ -78,16 +78,14 @@ from gridcut.tiles.tile_discharge import (
     tile_at,
     tile_coordinates,
 )
-from gridcut.tiles.tile_queue import FINISHED, pop, push
 from gridcut.tiles.tile_relabel import relabel_tile
-from gridcut.tiles.tile_rules import WHOLE_GRID_RULES, Rules
 from gridcut.tiles.tile_search import NONE, UNREACHABLE, search_words
-from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,
     DISCHARGED_TILES,
     DISCHARGES,
+    FINISHED,
     HEAD,
     IDLE,
     KEPT,
@@ -103,9 +101,14 @@ from gridcut.tiles.tile_state import (
     STOP,
     TAIL,
     WHOLE_GRID,
+    WHOLE_GRID_RULES,
     WHOLE_RELABEL_END,
     WHOLE_RELABEL_TIME,
     WHOLE_RELABELS,
+    Rules,
+    Shape,
+    pop,
+    push,
 )
 
 SEARCH_THREADS = 32 if SIMULATED else 256

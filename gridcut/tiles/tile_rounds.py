@@ -15,9 +15,8 @@ import numpy as np
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, grid_sync
 from gridcut.device.cuda_types import int32
 from gridcut.tiles.tile_kernels import make_discharging, make_relabel
-from gridcut.tiles.tile_rules import WHOLE_GRID_RULES
 from gridcut.tiles.tile_search import search_words
-from gridcut.tiles.tile_shape import Shape
+from gridcut.tiles.tile_state import WHOLE_GRID_RULES, Shape
 
 REGISTERS = 128  # per thread, as there is one block of 512 threads per multiprocessor
 SEARCHERS = 1 if SIMULATED else 8

@@ -8,13 +8,13 @@ Arrays, t a tile of n, A arcs
   reach_bits[t * 32 + row]              one bit per lane: the pixel can reach the sink
   flags[t]                              relabeling: IDLE, QUEUED, RUNNING, KEPT;  discharging: 1 while in a list
   visited[t]                            the last round in which the tile was discharged
-  lists                                 relabeling: the queue of searches (tile_queue.py);  discharging: list i, from
+  lists                                 relabeling: the queue of searches (below);  discharging: list i, from
                                         lists[i * n] on
 
 Slots of `counts` (int32).  R: relabel_kernel, D: discharge_kernel, E: kernels of halo_exchange.py, H: host.
 Each solve starts from zeros; gridcut/multilabel/descent_cuda.py clears them between the cuts of a descent.
   slot                   meaning                                                             written    read
-  HEAD, TAIL, PENDING    the queue of searches: see tile_queue.py                            R D E      R
+  HEAD, TAIL, PENDING    the queue of searches: see below                            R D E      R
   LIST_LENGTHS + i       length of list i = 3 * colour + sweep % 3; in slabs 0 after D       R D        D
   STOP, STOP + 1         1: the time is over; two slots for odd and even colour passes       D          D
   DONE                   1: no excess can reach the sink; outside slabs, launches return     D          R D H
@@ -44,7 +44,8 @@ import numpy as np
 
 from gridcut.cuda.tile_layout import CELLS
 from gridcut.device.arrays import allocate
-from gridcut.device.cuda import WARP
+from gridcut.device.cuda import WARP, cuda, device_function, relaxed_load
+from gridcut.tiles.tile_discharge import LIST_WORDS, PIXELS, WIDTH
 
 # Slots of `counts`.
 HEAD, TAIL, PENDING, LIST_LENGTHS = 0, 1, 2, 3
@@ -90,3 +91,213 @@ def make_state(n: int, arcs: int, lists: int) -> TileState:
 def counts_and_times(tally):
     """The two parts of `tally`, on the GPU or on the host."""
     return tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
+
+
+# A queue of tiles that all warps pop from and push to.
+#
+#     lists[position % n]   the tile at a position; -1: not written yet
+#     counts[HEAD]          positions reserved by `pop`: a warp reserves one and waits until its tile is written
+#     counts[TAIL]          positions reserved by `push`
+#     counts[PENDING]       tiles that are queued or being searched; 0: no tile will be pushed any more
+#
+# A tile is in the queue at most once, so n positions suffice.  If a position still holds an earlier tile, `push`
+# waits until a warp has taken that tile.  There may be more warps than positions (10 for n = 9), so two warps may
+# wait at the same position; either takes the next tile there.
+#
+# Why every wait ends: HEAD and TAIL both advance cyclically over the positions.
+#   TAIL <= HEAD   At each position, at least as many pops as pushes are reserved.  So a warp waits for each queued
+#                  tile and takes it, and every wait of a push ends.  Other warps wait until a tile is pushed or
+#                  PENDING is 0.
+#   TAIL > HEAD    At each position, at least as many pushes as pops are reserved.  So each waiting warp gets a tile.
+#                  Suppose that all reserved pops have taken their tiles, and that a push still waits.  As many tiles
+#                  as there are pushes from HEAD to TAIL - 1 are then queued.  They are at most n - 1, as the tile
+#                  that the pushing warp has just searched is not among them.  So no two of these pushes have the
+#                  same position: no earlier tile is at the position of the push that waits, a contradiction.
+# When a warp has searched its tile, it reserves a position again, so every queued tile is taken.
+#
+# The lanes of a warp may wait in `push` at different positions, and lane 0 waits in `pop` while the others wait for
+# it. That every waiting lane and warp makes progress requires independent thread scheduling: compute capability 7.0
+# or later.
+
+FINISHED = -2
+SLEEP_NANOSECONDS = 200  # between two loads of a position
+
+
+@device_function
+def push(t, lists, counts, n):
+    """Append tile t; the caller has already incremented counts[PENDING] for it."""
+    position = np.uint64(cuda.atomic.add(counts, TAIL, np.int32(1)) % n)
+    while cuda.atomic.cas(lists, position, np.int32(-1), np.int32(t)) != -1:
+        cuda.nanosleep(np.uint32(SLEEP_NANOSECONDS))
+
+
+@device_function
+def pop(lists, counts, n):
+    """Remove and return the next tile; FINISHED once counts[PENDING] is 0."""
+    position = np.uint64(cuda.atomic.add(counts, HEAD, np.int32(1)) % n)
+    while relaxed_load(counts, PENDING) > 0:
+        i = 0
+        while i < 8:
+            if relaxed_load(lists, position) >= 0:
+                t = cuda.atomic.exch(lists, position, np.int32(-1))
+                if t >= 0:
+                    return np.int32(t)
+            cuda.nanosleep(np.uint32(SLEEP_NANOSECONDS))
+            i += 1
+    return np.int32(FINISHED)
+
+
+# The parts of the kernels of `tiles` that a slab of a grid replaces, and those of a whole grid.
+#
+# gridcut/tiles/slabs/halo_exchange.py has those of a slab.
+
+LOCAL_RELABEL_RATIO = 2.0  # time for rounds with local relabelings, as a multiple of one relabeling of the whole grid
+LOCAL_SHARE = 16  # a relabeling may be local if at most one tile in LOCAL_SHARE was discharged
+
+
+class Rules(NamedTuple):
+    """Device functions that differ between a whole grid and a slab; inlined when they are compiled.
+
+    is_solved    (counts): whether a launch returns immediately
+    resumes      (counts): whether a relabeling resumes the last one, with the tiles that are queued already
+    is_ghost     (t, n, counts): whether tile t is a ghost tile, neither searched nor discharged here
+    end_round    (counts, times, n, no_work, may_relabel, now): what follows the discharging; one thread calls it
+    """
+
+    is_solved: object
+    resumes: object
+    is_ghost: object
+    end_round: object
+
+
+@device_function
+def is_solved(counts):
+    """Whether no excess can reach the sink."""
+    return counts[DONE] != 0
+
+
+@device_function
+def never_resumes(counts):
+    """A relabeling of a whole grid is one launch."""
+    return False
+
+
+@device_function
+def is_no_ghost(t, n, counts):
+    """All tiles of a whole grid are its own."""
+    return False
+
+
+@device_function
+def end_round(counts, times, n, no_work, may_relabel, now):
+    """Set DONE after a relabeling of the whole grid that left no work; choose the next relabeling."""
+    if no_work and counts[RELABEL_MODE] == WHOLE_GRID:
+        counts[DONE] = 1
+    few = relaxed_load(counts, DISCHARGED_TILES) * LOCAL_SHARE <= n
+    counts[RELABEL_MODE] = (
+        LOCAL
+        if few
+        and may_relabel != 0
+        and not no_work
+        and now - times[WHOLE_RELABEL_END] < times[WHOLE_RELABEL_TIME] * LOCAL_RELABEL_RATIO
+        else WHOLE_GRID
+    )
+
+
+WHOLE_GRID_RULES = Rules(is_solved, never_resumes, is_no_ghost, end_round)
+
+
+# The constants that the kernels of `tiles` are compiled for: neighbourhood, tile, and arrays derived from them.
+
+
+class Shape(NamedTuple):
+    """What the kernels are compiled for."""
+
+    offsets: tuple  # arcs as steps (z, y, x)
+    tile: tuple  # pixels of a tile along z, y, x
+    wide: bool  # excess and residuals are int64
+
+    @property
+    def arcs(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether an arc is not parallel to an axis."""
+        return any(np.count_nonzero(o) > 1 for o in self.offsets)
+
+    @property
+    def colours(self) -> int:
+        """Number of colours of tiles; see `colour_of`."""
+        return 8 if self.is_diagonal else 2
+
+    @property
+    def lists(self) -> int:
+        """Number of lists of tiles: three per colour."""
+        return 3 * self.colours
+
+    @property
+    def halo(self) -> tuple[int, int]:
+        """Width of the halo of a tile along z and y, in pixels."""
+        return tuple(max(abs(o[axis]) for o in self.offsets) for axis in (0, 1))
+
+    @property
+    def height_words(self) -> int:
+        """int32 words for the heights of a tile and its halo, an even number."""
+        (depth, rows, _), halo = self.tile, self.halo
+        words = (depth + 2 * halo[0]) * (rows + 2 * halo[1]) * WIDTH
+        return words + words % 2
+
+    @property
+    def excess_start(self) -> int:
+        """Index of the first excess in shared memory, after the heights."""
+        return self.height_words // (2 if self.wide else 1)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of dynamic shared memory per block of discharge_kernel."""
+        return 4 * (self.list_start + LIST_WORDS)
+
+    @property
+    def list_start(self) -> int:
+        """Index of the lists of active pixels in shared memory."""
+        return self.height_words + (2 if self.wide else 1) * (PIXELS * (1 + self.arcs) + 2)
+
+    @property
+    def offset_array(self) -> np.ndarray:
+        return np.array(self.offsets, np.int32)
+
+    @property
+    def pixel_steps(self) -> np.ndarray:
+        """For each arc, the difference of pixel indices within the tile."""
+        return (self.offset_array @ [self.tile[1] * 32, 32, 1]).astype(np.int32)
+
+    @property
+    def height_steps(self) -> np.ndarray:
+        """For each arc, the difference of indices in the heights with their halo."""
+        return (self.offset_array @ [(self.tile[1] + 2 * self.halo[1]) * WIDTH, WIDTH, 1]).astype(np.int32)
+
+    @property
+    def leaving(self) -> np.ndarray:
+        """Arcs (row, k) that leave the tile in depth or height."""
+        depth, rows, _ = self.tile
+        found = [
+            (row, k)
+            for row in range(32)
+            for k, (dz, dy, _) in enumerate(self.offsets)
+            if not (0 <= row // rows + dz < depth and 0 <= row % rows + dy < rows)
+        ]
+        # Constant memory cannot hold empty arrays.  Reading one arc too many is safe: where arc 0 of row 0 is residual,
+        # it offers the current height at its end plus 1, an upper bound of the height, like any arc that leaves a tile.
+        return np.array(found or [(0, 0)] * 2, np.int32)
+
+    @property
+    def face_rows(self) -> np.ndarray:
+        """The rows of `leaving`."""
+        return np.unique(self.leaving[:, 0])
+
+    @property
+    def sides(self) -> np.ndarray:
+        """The sides of the tile that arcs cross, as signs (z, y, x)."""
+        found = {tuple(int(i) for i in np.sign(o) * keep) for o in self.offsets for keep in np.ndindex(2, 2, 2)}
+        return np.array(sorted(found - {(0, 0, 0)}), np.int32)

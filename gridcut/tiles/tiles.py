@@ -52,9 +52,7 @@ from gridcut.device.launch import most_blocks, prepare
 from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
 from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for
 from gridcut.tiles.tile_rounds import SEARCHERS, rounds_kernel_for
-from gridcut.tiles.tile_rules import WHOLE_GRID_RULES, Rules
 from gridcut.tiles.tile_search import search_words
-from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,
@@ -63,7 +61,10 @@ from gridcut.tiles.tile_state import (
     RELABEL_TOTAL,
     ROUNDS,
     SEARCHES,
+    WHOLE_GRID_RULES,
     WHOLE_RELABELS,
+    Rules,
+    Shape,
     TileState,
     counts_and_times,
     make_state,

@@ -15,10 +15,10 @@ import gridcut
 from gridcut.compat.scipy import maximum_flow
 from gridcut.graph.flow_between import certify_flow_matrix
 from gridcut.graph.graph_certificate import certify_graph
-from gridcut.graph.graph_completion import complete_graph
-from gridcut.graph.graph_ibfs import solve
+from gridcut.graph.graph_cut import complete_graph
 from gridcut.graph.graph_problem import check_graph_problem, lists_of
 from gridcut.graph.graph_reduction import MIN_NODES
+from gridcut.graph.graph_search import solve
 from gridcut.graph.residual_graph import load_graph
 
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))

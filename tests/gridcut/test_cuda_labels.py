@@ -65,7 +65,7 @@ def test_flood_crosses_tile_boundaries(seed):
     from gridcut.core.grid import make_layout
     from gridcut.cuda.tile_layout import make_tile_layout, to_image
     from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.multilabel.flood_cuda import flood
+    from gridcut.multilabel.moves_cuda import flood
     from tests.gridcut.tile_arrays import to_tiles
 
     neighbours, shape = [(4, (40, 40)), (8, (34, 66)), (26, (5, 9, 40))][seed]

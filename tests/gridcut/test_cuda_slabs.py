@@ -10,7 +10,7 @@ import pytest
 import gridcut
 from gridcut.core.grid import make_layout
 from gridcut.device import CertificateError
-from gridcut.tiles.slabs.split import split
+from gridcut.tiles.slabs.slab_load import split
 from tests.gridcut import oracles
 
 sim = pytest.mark.sim

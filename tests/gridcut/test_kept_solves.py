@@ -1,4 +1,4 @@
-"""Solves on a GPU that reuse the arrays and launches of an earlier one: gridcut/cuda/kept_solves.py."""
+"""Solves on a GPU that reuse the arrays and launches of an earlier one: gridcut/cuda/device_flow.py."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ import pytest
 
 from gridcut import alpha_beta_swap, alpha_expansion, energy_of, neighbourhood
 from gridcut.multilabel import descent
-from gridcut.multilabel.fusion import fused
+from gridcut.multilabel.restarts import fused
 from gridcut.multilabel.validation import check_labels
 
 LINEAR = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))

@@ -19,8 +19,8 @@ def _step_types(unrolled: int):
 
 def _shape_for(connectivity: int, wide: bool = False):
     """The shape for a neighbourhood of 4, 8, 6, 18 or 26 pixels."""
-    from gridcut.core.neighbourhood import neighbourhood
-    from gridcut.tiles.tile_shape import Shape
+    from gridcut.contrast import neighbourhood
+    from gridcut.tiles.tile_state import Shape
 
     flat = connectivity in (4, 8)
     offsets = tuple((0,) * flat + offset for offset in neighbourhood(connectivity, both=True))
@@ -59,8 +59,7 @@ def _discharge_types(excess, residual) -> tuple:
 
 
 def cut_kernels():
-    from gridcut.cuda.cut_kernels import cut_kernel, differences_kernel
-    from gridcut.cuda.pixel_kernels import SLOTS
+    from gridcut.cuda.pixel_kernels import SLOTS, cut_kernel, differences_kernel
 
     real = float64[::1]
     measured = (uint8[::1], int64[::1], uint8[::1], float64, float64)
@@ -125,8 +124,8 @@ def graph_waves_cuda():
     ]
 
 
-def label_kernels_cuda():
-    from gridcut.multilabel.label_kernels_cuda import (
+def problem_cuda():
+    from gridcut.multilabel.problem_cuda import (
         cheapest_kernel,
         copy_kernel,
         edge_sum_kernel,
@@ -181,24 +180,16 @@ def moves_cuda():
 
 
 def cudacuts():
-    from gridcut.papers.cudacuts import MAX_UNROLLED_ARCS, push_kernel, relabel_kernel
-
-    return [
-        (f"{name} {number} {step}", kernel, _cudacuts_types(number, step))
-        for name, kernel in (("push", push_kernel), ("relabel", relabel_kernel))
-        for number in (int32, int64)
-        for step in _step_types(MAX_UNROLLED_ARCS)
-    ]
-
-
-def cudacuts_pull():
-    from gridcut.papers.cudacuts import MAX_UNROLLED_ARCS
-    from gridcut.papers.cudacuts_pull import pull_kernel, send_kernel
+    from gridcut.papers.cudacuts import MAX_UNROLLED_ARCS, pull_kernel, push_kernel, relabel_kernel, send_kernel
 
     found = []
     for number in (int32, int64):
         for step in _step_types(MAX_UNROLLED_ARCS):
             cells = _cudacuts_types(number, step)
+            found += [
+                (f"{name} {number} {step}", k, cells)
+                for name, k in (("push", push_kernel), ("relabel", relabel_kernel))
+            ]
             frame = cells[-2]
             found.append((f"send {number} {step}", send_kernel, (*cells, number[::1], uint8[::1])))
             pull = number[::1], number[::1], step, frame, number[::1], uint8[::1]
@@ -248,6 +239,7 @@ def lock_free_cuda():
 
 def halo_exchange():
     from gridcut.tiles.slabs.halo_exchange import (
+        SLAB_RULES,
         pack_flow_kernel,
         pack_heights_kernel,
         unpack_flow_kernel,
@@ -269,17 +261,11 @@ def halo_exchange():
             (f"pack flow {residual}", pack_flow_kernel, (e, r, numbers, *(int64,) * 5, r)),
             (f"unpack flow {residual}", unpack_flow_kernel, (r, e, r, words, numbers, numbers, *(int64,) * 5)),
         ]
-    return listed
-
-
-def slab_rules():
-    from gridcut.tiles.slabs.slab_rules import SLAB_RULES
-
-    return _list_kernels(((4, int32, uint16), (26, int32, uint16)), SLAB_RULES)
+    return [*listed, *_list_kernels(((4, int32, uint16), (26, int32, uint16)), SLAB_RULES)]
 
 
 def tile_kernels():
-    from gridcut.tiles.tile_rules import WHOLE_GRID_RULES
+    from gridcut.tiles.tile_state import WHOLE_GRID_RULES
 
     cases = (4, int32, uint16), (4, int64, int64), (8, int32, int32), (6, int32, int32), (18, int32, uint16)
     return _list_kernels((*cases, (26, int32, int32)), WHOLE_GRID_RULES)

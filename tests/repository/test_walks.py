@@ -164,7 +164,7 @@ WALKS = [  # row of the table, call, file of the main loop
         *("`gridcut.max_flow`, several GPUs", partial(max_flow, 70, devices=[0, 0]), "gridcut/tiles/slabs/slabs.py"),
         marks=sim,
     ),
-    ("`gridcut.Solver.solve`, CPU", solver, "gridcut/ibfs/warm.py"),
+    ("`gridcut.Solver.solve`, CPU", solver, "gridcut/ibfs/merge.py"),
     ("`gridcut.graph_max_flow`, CPU", graph_max_flow, "gridcut/graph/graph_search.py"),
     pytest.param(
         *("`gridcut.graph_max_flow`, CUDA", partial(graph_max_flow, device="cuda")),

@@ -13,8 +13,7 @@ import numpy as np
 
 from gridcut.compat.maxflow import fastmin
 from gridcut.compat.maxflow.fastmin import abswap_grid, aexpansion_grid
-from gridcut.compat.maxflow.flow_network import GraphFloat, GraphInt
-from gridcut.compat.maxflow.structures import moore_structure, vonNeumann_structure
+from gridcut.compat.maxflow.flow_network import GraphFloat, GraphInt, moore_structure, vonNeumann_structure
 
 __all__ = [
     "Graph",

@@ -5,15 +5,158 @@ of add_grid_edges with all of these nodes, without `periodic`.  Its arcs are kep
 are kept as lists of arcs.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridcut.compat.maxflow.solution import Arcs, solve_graph, solve_grid
-from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
 from gridcut.device.arguments import INT64_MAX
+
+# Structures: arrays with odd sides that give the neighbours of a pixel, which is in the middle, and their factors.
+
+Offset = tuple[int, ...]
+
+
+def vonNeumann_structure(ndim: int = 2, directed: bool = False) -> np.ndarray:
+    """The structure of the direct neighbours, int64 (3, ...); of the half of them that come later, if `directed`."""
+    return _structure(ndim, directed, lambda offset: sum(map(abs, offset)) == 1)
+
+
+def moore_structure(ndim: int = 2, directed: bool = False) -> np.ndarray:
+    """The structure of all neighbours, int64 (3, ...); of the half of them that come later, if `directed`."""
+    return _structure(ndim, directed, any)
+
+
+def _structure(ndim, directed, is_neighbour) -> np.ndarray:
+    structure = np.zeros((3,) * ndim, np.int64)
+    for index in np.ndindex(structure.shape):
+        offset = tuple(part - 1 for part in index)
+        structure[index] = is_neighbour(offset) and (not directed or offset > (0,) * ndim)
+    return structure
+
+
+def offsets_of(structure: np.ndarray, axes: int) -> Iterator[tuple[Offset, float]]:
+    """The neighbours of a structure and their factors; a structure with fewer axes than the grid is of the last ones.
+
+    Raises ValueError for too many axes, and RuntimeError, as PyMaxflow does, for an even side.
+    """
+    if structure.ndim > axes:
+        raise ValueError(f"structure must have at most {axes} axes, as nodeids has, got {structure.ndim}")
+    if any(side % 2 == 0 for side in structure.shape):
+        raise RuntimeError(f"structure must have odd sides, got shape {structure.shape}")
+    structure = structure.reshape((1,) * (axes - structure.ndim) + structure.shape)
+    for index in zip(*np.nonzero(structure), strict=True):
+        offset = tuple(int(part) - side // 2 for part, side in zip(index, structure.shape, strict=True))
+        if any(offset):
+            yield offset, structure[index].item()
+
+
+def neighbours(shape, offset: Offset, periodic) -> tuple[tuple, tuple]:
+    """Index arrays, one per axis, of the pixels that have a neighbour at this offset, and of those neighbours."""
+    here, there = [], []
+    for size, step, wraps in zip(shape, offset, periodic, strict=True):
+        pixels = np.arange(size)
+        if wraps:
+            here.append(pixels)
+            there.append((pixels + step) % max(size, 1))
+        else:
+            pixels = pixels[(pixels + step >= 0) & (pixels + step < size)]
+            here.append(pixels)
+            there.append(pixels + step)
+    return np.ix_(*here), np.ix_(*there)
+
+
+# From the arcs of a graph to a minimum cut: grids by `gridcut.max_flow`, all others by `gridcut.graph_max_flow`.
+#
+# Each function imports its solver, with kernels that the other one does not need.  Both return the value of the
+# maximum flow, and the nodes that can still reach the sink, bool (n,).
+
+
+class Arcs(NamedTuple):
+    """Edges (tail, head), with their capacity in either direction."""
+
+    tail: np.ndarray
+    head: np.ndarray
+    forward: np.ndarray
+    back: np.ndarray
+
+
+def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Solve a grid with arcs (offset, capacities, symmetric); the capacities may be scalars."""
+    from gridcut.maximum_flow import max_flow
+
+    most, source, sink, edges = _clamped(source.reshape(shape), sink.reshape(shape), _edges(shape, arcs))
+    cut = max_flow(source, sink, edges, device="cpu")
+    if most is not None and cut.value >= most:
+        raise ValueError(f"the capacities are too large: every cut costs {most} or more; use GraphFloat")
+    return cut.value, ~cut.labels.ravel()
+
+
+def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Solve any graph."""
+    from gridcut.graph.graph_flow import graph_max_flow
+    from gridcut.graph.undirected_edges import edge_lists
+
+    n = len(source)
+    cut = graph_max_flow((*edge_lists(n, *arcs), (n, n)), source, sink, device="cpu")
+    return cut.value, ~cut.labels
+
+
+def _clamped(source: np.ndarray, sink: np.ndarray, edges: dict) -> tuple:
+    """Integers so small that `max_flow` can sum them, and the largest; None: those given."""
+    largest = [int(np.max(one, initial=0)) for one in (source, sink, *edges.values()) if one.dtype.kind == "i"]
+    if 2 * sum(largest) <= INT64_MAX:
+        return None, source, sink, edges
+    most = INT64_MAX // (2 * len(largest))
+    clamped = {offset: np.minimum(one, most) for offset, one in edges.items()}
+    return most, np.minimum(source, most), np.minimum(sink, most), clamped
+
+
+def _sum(one, other):
+    """The sum of capacities; of integers, at most INT64_MAX."""
+    total = np.asarray(one) + np.asarray(other)
+    return np.where(total < one, INT64_MAX, total) if total.dtype.kind == "i" else total
+
+
+def _edges(shape: tuple[int, ...], arcs: list) -> dict:
+    """The edges for `max_flow`, in which an offset without its opposite stands for both directions."""
+    zeros = (0,) * len(shape)
+    forward: dict = {}  # by offsets > 0: from p to p + offset, at p
+    back: dict = {}  # from p to p - offset, at p
+    both: dict = {}  # in both directions, at p
+    for offset, capacity, symmetric in arcs:
+        later = max(offset, _opposite(offset))
+        if symmetric and offset < zeros:  # the same edges, given at their other ends
+            capacity = _moved(capacity, shape, later)
+        table = both if symmetric else forward if offset > zeros else back
+        table[later] = _sum(table[later], capacity) if later in table else capacity
+    edges = {}
+    for later in {**forward, **back, **both}:
+        one_way, reverse, two_way = (table.get(later, 0) for table in (forward, back, both))
+        if np.ndim(one_way) == np.ndim(reverse) == 0 and one_way == reverse:
+            edges[later] = _sum(two_way, one_way)
+        else:
+            edges[later] = _sum(one_way, two_way)
+            edges[_opposite(later)] = _sum(reverse, _moved(two_way, shape, _opposite(later)))
+    edges = {offset: np.broadcast_to(one, shape) if np.ndim(one) else one for offset, one in edges.items()}
+    return edges or {(*zeros[1:], 1): np.int64(0)}
+
+
+def _opposite(offset) -> tuple[int, ...]:
+    return tuple(-step for step in offset)
+
+
+def _moved(capacity, shape, step) -> Any:
+    """Capacities of which that of p + step is at p, 0 outside of the grid."""
+    if np.ndim(capacity) == 0:
+        return capacity
+    moved = np.zeros(shape, capacity.dtype)
+    here = tuple(slice(max(0, -part), size - max(0, part)) for part, size in zip(step, shape, strict=True))
+    there = tuple(slice(max(0, part), size - max(0, -part)) for part, size in zip(step, shape, strict=True))
+    moved[here] = np.broadcast_to(capacity, shape)[there]
+    return moved
+
 
 __all__ = ["GraphFloat", "GraphInt"]
 

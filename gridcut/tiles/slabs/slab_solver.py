@@ -8,15 +8,14 @@ from gridcut.device.arrays import allocate, clear, download, overwrite, upload
 from gridcut.device.launch import prepare
 from gridcut.device.peers import Gpu, copy_between
 from gridcut.tiles.slabs.halo_exchange import (
+    SLAB_RULES,
     blocks_for,
     pack_flow_kernel,
     pack_heights_kernel,
     unpack_flow_kernel,
     unpack_heights_kernel,
 )
-from gridcut.tiles.slabs.slab_load import Slab
-from gridcut.tiles.slabs.slab_rules import SLAB_RULES
-from gridcut.tiles.slabs.split import Face
+from gridcut.tiles.slabs.slab_load import Face, Slab
 from gridcut.tiles.tile_state import GHOSTS_BEFORE, ROUNDS, counts_and_times, make_state
 from gridcut.tiles.tiles import Rounds, prepare_bits, shape_of
 

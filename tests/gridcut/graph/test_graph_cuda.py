@@ -37,10 +37,10 @@ def test_a_gpu_is_used_for_large_graphs_of_integers(monkeypatch):
 
 @pytest.mark.sim
 def test_too_many_nodes_for_a_gpu(monkeypatch):
-    from gridcut.graph import device_graph_cuda, graph_methods
+    from gridcut.graph import graph_methods, graph_waves_cuda
 
     problem = oracles.random_graph(1)
-    monkeypatch.setattr(device_graph_cuda, "MAX_NODES", 2)
+    monkeypatch.setattr(graph_waves_cuda, "MAX_NODES", 2)
     with pytest.raises(ValueError, match="graph must have less than 2 nodes and at most .* use device='cpu'"):
         gridcut.graph_max_flow(*problem, device="cuda")
     monkeypatch.setattr(graph_methods, "GPU_ENTRIES", 1)
