@@ -16,7 +16,7 @@ from benchmarks import baselines, command, harness
 from benchmarks.graph_instances import INSTANCES, LARGE, path
 from benchmarks.table import means, milliseconds, number, ratio, records
 from benchmarks.timing import timed
-from gridcut.graph.graph_methods import METHODS
+from gridcut.graph.graph_flow import METHODS
 
 ONCE_ABOVE = 3.0  # seconds
 BASELINES = baselines.BASELINES["graphs"]

@@ -367,7 +367,7 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: d
     """A minimum cut, and the problem that was solved."""
     import networkx
 
-    from gridcut.graph import graph_methods
+    from gridcut.graph import graph_flow
     from gridcut.graph.graph_flow import cut_of_graph
     from gridcut.graph.graph_problem import check_graph_problem
     from gridcut.graph.networkx_problem import UnboundedFlowError, problem_between
@@ -392,7 +392,7 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: d
             source, sink = np.zeros((2, n), network.capacity.dtype)
             source[G.index[s]] = sink[G.index[t]] = limit
             problem = check_graph_problem((G.indptr, G.indices, network.capacity, (n, n)), source, sink)
-        method = graph_methods.choose("cpu", "auto", problem)
+        method = graph_flow.choose("cpu", "auto", problem)
         cut = cut_of_graph(problem, G.nodes, *method, start)
         if limit is not None and cut.value > 0.75 * limit:  # the limit with an infinite path, else at most half of it
             raise UnboundedFlowError

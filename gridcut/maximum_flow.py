@@ -13,7 +13,7 @@ from gridcut.core.problem import Problem, check_problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
-from gridcut.small import solve_small_grid
+from gridcut.ibfs.small_grid import solve_small_grid
 
 
 def max_flow(
@@ -136,7 +136,7 @@ def max_flow(
 
 
 def is_default(device, method) -> bool:
-    """Whether a small grid may take the fast path (gridcut/small.py) as far as these arguments are concerned."""
+    """Whether a small grid may take the fast path (small_grid.py) as far as these arguments are concerned."""
     is_known = type(device) is type(method) is str and method in ("auto", "ibfs") and device in ("auto", "cpu")
     return is_known and resolve(device) == "cpu"
 

@@ -89,21 +89,6 @@ def changed_nodes(changed, n=1000):
     assert ((net <= source) & (-net <= sink)).all()
 
 
-def networkx_nodes(n):
-    """A networkx graph whose nodes are integers."""
-    graph, source, sink = random_graph("nearly_tree", n, 5)
-    network = nx.from_scipy_sparse_array(graph, create_using=nx.DiGraph, edge_attribute="capacity")
-    value, flow = nx.maximum_flow(network, source, sink, backend="cutmatch")
-    assert value == nx.maximum_flow_value(network, source, sink)
-    cut_value, (reached, _) = nx.minimum_cut(network.copy(), source, sink, backend="cutmatch")
-    assert cut_value == value == sum(graph[u, v] for u, v in network.edges if u in reached and v not in reached)
-    assert all(
-        sum(flow[u].values()) - sum(flow[v].get(u, 0) for v in network.predecessors(u))
-        == (value if u == source else -value if u == sink else 0)
-        for u in network
-    )
-
-
 # Cuts of grids
 
 
@@ -406,9 +391,8 @@ SWITCHES = [
     Switch("gridcut.graph.graph_reduction", "MIN_NARROW_SHARE", leaves_of_a_ring, of_nodes(1200, 1)),
     Switch("gridcut.graph.graph_search", "MAX_CHANGED_SHARE", changed_nodes, of_nodes(1000)),
     Switch("gridcut.device.arguments", "INT32_MAX", capacity_sum, at),
-    Switch("gridcut.device.networkx_graph", "MIN_TABLE", networkx_nodes, before),
-    Switch("gridcut.small", "MAX_PIXELS", grid_of_pixels, lambda v: (v, v + 128)),
-    Switch("gridcut.small", "MAX_OFFSETS", grid_of_offsets, at, slow=True),
+    Switch("gridcut.ibfs.small_grid", "MAX_PIXELS", grid_of_pixels, lambda v: (v, v + 128)),
+    Switch("gridcut.ibfs.small_grid", "MAX_OFFSETS", grid_of_offsets, at, slow=True),
     Switch("gridcut.methods", "IBFS_MAX_OFFSETS", grid_of_offsets, at, slow=True),
     Switch("gridcut.ibfs.ibfs", "STRIP_CELLS", grid_of_cells, lambda v: (v, v + 1100)),
     Switch("gridcut.ibfs.ibfs", "MAX_CHANGED_SHARE", changed_pixels, around(0.1)),

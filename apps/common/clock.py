@@ -39,7 +39,7 @@ def compiled_kernels() -> int:
 
 
 def _compiling():
-    return sys.modules.get("gridcut.device.compiling")  # nothing was compiled before numba was imported
+    return sys.modules.get("gridcut.device.kernel_store")  # nothing was compiled before numba was imported
 
 
 class Clock:
@@ -149,7 +149,7 @@ def elapsed_display(quiet: bool, explains: bool = True):
     """Show the elapsed time on standard error if it is a terminal; the line is erased at the end.
 
     While kernels are compiled it says so, and how many; if it `explains`, a line in the end says where they are kept.
-    Elsewhere the lines of gridcut/device/compiling.py say so.
+    Elsewhere the lines of gridcut/device/kernel_store.py say so.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield

@@ -22,7 +22,7 @@ O(n^2 m) per problem; memory 8 n m bytes per thread.
 """
 
 import numpy as np
-from numba import prange, types
+from numba import types
 from numba.extending import overload
 
 from assign.batch.batch_paths import (
@@ -34,14 +34,13 @@ from assign.batch.batch_paths import (
     reduce_columns,
     reduce_rows,
 )
-from gridcut.device import atomic_add, inner_kernel, kernel, parallel_kernel, thread_count
+from gridcut.device import atomic_add, inner_kernel, kernel, run_threads, thread_count
 from gridcut.device.arguments import unmarked
-from gridcut.device.intrinsics import address_of, call_address
 
 SOLVED, INFEASIBLE = 0, 1
 LANES = 32  # rows are padded to a multiple of this length
 MAX_SHARE = 16  # maximum number of problems that a thread takes at a time
-MIN_COSTS_PER_THREAD = 20_000  # smaller batches use fewer threads
+MIN_COSTS_PER_THREAD = 100_000  # half a millisecond; a thread starts in a tenth of one
 
 
 @kernel
@@ -171,9 +170,10 @@ def solve_one(memory, ids, cost, r, c, limit, floats, integers, col_of_row, u, v
     return solved
 
 
+# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
 def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
-    """Solve problems until none is left; the atomic counter distributes them."""
+    """Solve problems until none is left; the atomic counter distributes them among threads."""
     items = cost.shape[0]
     while True:
         first = atomic_add(counter, 0, np.int64(share))
@@ -192,14 +192,6 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
                 floats, integers = forms_of(cost)
                 if not solve_one(memory, ids, cost[b], r, c, limit[b], floats, integers, col_of_row[b], u[b], v[b]):
                     status[b] = INFEASIBLE
-
-
-# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
-@parallel_kernel
-def solve_in_parallel(address, counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
-    """Distribute the problems among threads, each with its row of memory and ids; address: of `solve_shares`."""
-    for t in prange(memory.shape[0]):
-        call_address(address, (counter, share, cost, rows, cols, limit, memory[t], ids[t], col_of_row, u, v, status))
 
 
 def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
@@ -227,11 +219,7 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     share = max(1, min(MAX_SHARE, items // (8 * threads)))
     arguments = (np.zeros(1, np.int64), share, costs, rows, cols, limit)
     results = (col_of_row, u, v, status)
-    if threads == 1:
-        solve_shares(*arguments, memory[0], ids[0], *results)
-    else:
-        address = address_of(solve_shares, *arguments, memory[0], ids[0], *results)
-        solve_in_parallel(address, *arguments, memory, ids, *results)
+    run_threads(lambda t: solve_shares(*arguments, memory[t], ids[t], *results), threads)
     return *results, {"threads": threads}
 
 

@@ -37,13 +37,12 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from assign.core.certificate import FLOAT_MAX, tolerance
 from assign.core.curve import curve, extent
 from assign.core.problem import METRICS
 from assign.sparse.sparse import solve
-from gridcut.device import inner_kernel, kernel, parallel_kernel, run_threads, thread_count
+from gridcut.device import atomic_add, inner_kernel, kernel, run_threads, thread_count
 
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK = range(len(METRICS))  # in kernels, a metric is its index
 BLOCK = 32
@@ -56,6 +55,7 @@ MIN_MUTUAL = 0.55  # share of x whose nearest y has them as its nearest; of unre
 SAMPLE = 2000  # points of x of which this share is taken
 # Pairs that exceed their prices by up to this multiple of the mean distance are added too.
 EXTRA_MARGIN = 0.5
+MIN_ROWS_PER_THREAD = 256  # a thread starts in the time of about 30 rows
 CHUNK = 1 << 16  # rows that are searched before their lists are stored
 
 
@@ -144,20 +144,29 @@ def pair_distances_kernel(x, y, indptr, columns, metric, first, end, cost):
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
-@parallel_kernel
-def nearest_by_price(x, y, u, v, box_x, box_y, first_y, top_v, home, block, metric, least, found, excess):
-    """found, excess: for the rows of the blocks block, block + 1, ... the pairs with u + v - distance > least."""
+@kernel
+def nearest_by_price(taken, x, y, u, v, box_x, box_y, first_y, top_v, home, block, metric, least, found, excess):
+    """found, excess: for the rows of the blocks block, block + 1, ... the pairs with u + v - distance > least.
+
+    Threads take the blocks in turn; taken: the number of those taken.
+    """
     n, m, d = x.shape[1], y.shape[1], x.shape[0]
     last = found.shape[1] - 1
     skip = block * BLOCK
-    for b in prange(block, block + (found.shape[0] + BLOCK - 1) // BLOCK):
-        dist, point = np.empty(BLOCK), np.empty(d)
-        stack, keys = np.empty((STACK, 2), np.int64), np.empty(STACK)
+    blocks = (found.shape[0] + BLOCK - 1) // BLOCK
+    dist, point = np.empty(BLOCK), np.empty(d)
+    stack, keys = np.empty((STACK, 2), np.int64), np.empty(STACK)
+    while True:
+        b = block + atomic_add(taken, 0, 1)
+        if b >= block + blocks:
+            break
         begin, stop = b * BLOCK, min((b + 1) * BLOCK, n)
+        reach = -np.inf
         for i in range(begin, stop):
-            found[i - skip] = -1
-            excess[i - skip] = least
-        reach = u[begin:stop].max() - least  # a pair needs distance - v < reach
+            reach = max(reach, u[i] - least)  # a pair needs distance - v < reach
+            for k in range(last + 1):
+                found[i - skip, k] = -1
+                excess[i - skip, k] = least
         stack[0, 0], stack[0, 1], keys[0] = first_y.size - 2, 0, -np.inf
         stack[1, 0], stack[1, 1], keys[1] = 0, home[b], -np.inf
         depth, is_started = 2, False
@@ -217,15 +226,20 @@ def search(x, y, u, v, metric, least, size):
     for first in range(0, n, CHUNK):
         part = slice(first, min(first + CHUNK, n))
         found, excess = found[: part.stop - first], excess[: part.stop - first]
-        nearest_by_price(
-            x.points, y.points, u, v, x.box, y.box, y.first, top_v, home, first // BLOCK, metric, least, found, excess
-        )  # fmt: skip
+        arrays = x.points, y.points, u, v, x.box, y.box, y.first, top_v, home
+        _by_threads(found.shape[0], *arrays, first // BLOCK, metric, least, found, excess)
         largest[part], smallest[part] = excess[:, 0], excess[:, -1]
         found.sort(axis=1)
         is_found = found >= 0
         counts[first + 1 : part.stop + 1] = np.count_nonzero(is_found, axis=1)
         columns.append(found[is_found])
     return np.cumsum(counts), np.concatenate(columns), largest, smallest
+
+
+def _by_threads(rows, *arguments):
+    """`nearest_by_price` for a number of rows."""
+    taken = np.zeros(1, np.int64)
+    run_threads(lambda _: nearest_by_price(taken, *arguments), min(thread_count(), 1 + rows // MIN_ROWS_PER_THREAD))
 
 
 @kernel

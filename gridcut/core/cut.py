@@ -11,6 +11,7 @@ from gridcut.core.cut_capacity import Measured, cut_capacity, measure_cut
 from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import NOTHING, Reader, fill, load_terminals_kernel, plane, reader
 from gridcut.core.problem import Offset, Problem, check_offset, check_problem, ends, pixel_at
+from gridcut.core.solve_exactly import Kept
 from gridcut.core.units import MAX_LOSS, scale_of
 from gridcut.device import CertificateError, plain_kernel
 from gridcut.device.arrays import to_host, to_library
@@ -31,33 +32,23 @@ class Solved(NamedTuple):
     completed: list  # empty, or the grid of the completed flow
 
 
-class LazySolved:
+class LazySolved(Kept):
     """The `Solved` of a cut, created on first use: a state on a GPU is copied to the host only then.
 
     A pickled copy holds the `Solved` itself, or nothing if the solver has modified the state since.
 
     source    a `Solved`, or an object with `solved()`, which creates one, and `given()`, which reads the problem again
-    solver    its `epoch` changes when it modifies the state; None: the state belongs to the cut
     library   library of the caller's arrays on a GPU, and of the arrays returned; None: arrays on the host
     """
 
     def __init__(self, source, solver=None, library: str | None = None):
+        super().__init__(solver, source is not None)
         self._source = source
         self._given = getattr(source, "given", None) if solver is None and library is not None else None
-        self._solver = solver
-        self._epoch = None if solver is None else solver.epoch
         self.library = library
 
-    @property
-    def is_current(self) -> bool:
-        return self._source is not None and (self._solver is None or self._solver.epoch == self._epoch)
-
     def __call__(self) -> Solved:
-        if not self.is_current:
-            raise RuntimeError(
-                "this cut is stale: its Solver was updated or solved again; call residual(), flow() and check() "
-                "before that"
-            )
+        self.require()
         if not isinstance(self._source, Solved):
             self._source = self._source.solved()  # drops the reference to the memory on the GPU
         return self._source

@@ -32,31 +32,31 @@ import math
 import numpy as np
 
 from gridcut.core.grid import index_type
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.arguments import check_positive
 
 # Rules at one pixel, shared by all variants and devices: scalars in and out
 
 
-@kernel
+@plain_kernel
 def push_amount(excess, residual):
     """delta = min{u_f(x, y), e(x)}."""
     return min(excess, residual)
 
 
-@kernel
+@plain_kernel
 def is_admissible(height, neighbour):
     """Algorithm 4.3: a push goes to a neighbour lower by exactly one."""
     return height == neighbour + 1
 
 
-@kernel
+@plain_kernel
 def goes_down(height, lowest):
     """Algorithm 4.5: a push goes to the lowest neighbour, however much lower it is."""
     return height > lowest
 
 
-@kernel
+@plain_kernel
 def lifted(lowest, ceiling):
     """The height of a pixel that cannot push: one above its lowest residual neighbour."""
     return min(lowest + 1, ceiling)
@@ -65,7 +65,7 @@ def lifted(lowest, ceiling):
 # Global relabeling, and the sink side
 
 
-@kernel
+@plain_kernel
 def global_relabel(excess, residual, step, height, queue, ceiling):
     """Set all heights to distances to the sink; returns the number of pixels that can reach it."""
     arcs = len(step)
@@ -91,7 +91,7 @@ def global_relabel(excess, residual, step, height, queue, ceiling):
     return tail
 
 
-@kernel
+@plain_kernel
 def sink_side_of(height, ceiling, sink_side):
     """Mark the pixels that can reach the sink."""
     for p in range(height.size):
@@ -101,7 +101,7 @@ def sink_side_of(height, ceiling, sink_side):
 NEVER_EMPTY = 2**30  # members of a height, more than pixels can leave it
 
 
-@kernel
+@plain_kernel
 def count_members(height, members):
     """members[h] = number of cells of height h."""
     members[:] = 0
@@ -109,7 +109,7 @@ def count_members(height, members):
         members[height[p]] += 1
 
 
-@kernel
+@plain_kernel
 def push(excess, residual, arc, opposite, q, left):
     """Push up to `left` along an arc to q, and add it to q's excess; the caller subtracts it from the pixel's.
 
@@ -123,7 +123,7 @@ def push(excess, residual, arc, opposite, q, left):
     return amount, before <= 0 and before + amount > 0
 
 
-@kernel
+@plain_kernel
 def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget):
     """Discharge pixels in the order they became active, until none is left or after `budget` relabels."""
     arcs = len(step)
@@ -179,7 +179,7 @@ def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budg
     return pushes, relabels
 
 
-@kernel
+@plain_kernel
 def count_active(excess, height, ceiling):
     """Number of pixels with excess that are not known to be disconnected from the sink."""
     active = 0
@@ -237,7 +237,7 @@ def solve(
 # The highest level first
 
 
-@kernel
+@plain_kernel
 def discharge_by_height(excess, residual, step, height, members, first, after, ceiling, budget):
     """Discharge active pixels, the highest first, until none is left or after `budget` relabels."""
     arcs = len(step)

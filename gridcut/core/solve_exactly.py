@@ -96,3 +96,29 @@ def too_coarse(cut: Measured, arcs: str) -> ValueError:
         f"source, sink and {arcs} differ too much in magnitude: a cut of capacity {cut.reduced:.6g} is known only to "
         f"within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
     )
+
+
+class Kept:
+    """What a cut keeps of a solve, current until its solver modifies the state.
+
+    solver   its `epoch` changes when it modifies the state; None: the state belongs to the cut
+    kind     the class of solvers, for the error
+    """
+
+    kind = "Solver"
+
+    def __init__(self, solver, is_there: bool):
+        self._solver, self._epoch, self._is_there = solver, getattr(solver, "epoch", None), is_there
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the state is as the solve left it; False in a pickled copy without it."""
+        return self._is_there and (self._solver is None or self._solver.epoch == self._epoch)
+
+    def require(self) -> None:
+        """RuntimeError unless the state is current."""
+        if not self.is_current:
+            raise RuntimeError(
+                f"this cut is stale: its {self.kind} was updated or solved again; call residual(), flow() and check() "
+                "before that"
+            )

@@ -1,7 +1,15 @@
 """Loading a caller's arrays into the layouts of the GPU: one pass finds the largest capacities, one stores them.
 
 Arrays on the GPU are read in place.  Arrays on the host are copied to the GPU one by one.  The copies are kept between
-the two passes if there is memory for all of them; else each array is copied twice.
+the two passes if there is memory for all of them; else each array is copied twice.  In order:
+
+    CapacityArrays(problem, layout)   the form (strides and offsets of each row) and all scalars go to the GPU
+    upload                            host arrays follow, if there is memory for all of them
+    find_largest, found_largest       the first pass, enqueued and read; `choose_number_types` decides from it
+    fill                              a new `State`, loaded by the second pass
+    forget                            a kept solve (device_flow.py) drops the caller's arrays, and keeps copies and form
+    replace                           the next problem of the same form, its host arrays copied to the same places
+    changed                           for a `Solver`: other arrays in some rows, sharing the rest
 """
 
 import math

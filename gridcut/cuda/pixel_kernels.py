@@ -265,10 +265,8 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
     r = ROWS_START + ROW_ENTRIES * row
     step = form[r + 7]
     data_step = 32 * form[r + 4]
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
-        stretch = first_run()
-        while stretch < stretches:
+    for b in range(np.int64(cuda.blockIdx.z), form[ITEMS], cuda.gridDim.z):
+        for stretch in range(first_run(), stretches, run_step()):
             z, y, x, end = stretch_of(form, stretch)
             if line_is_used(form, row, z, y):
                 i = data_index(form, row, b, z, y, x)
@@ -283,8 +281,6 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
                         i += data_step
                         here += mask_step
                         there += mask_step
-            stretch += run_step()
-        b += cuda.gridDim.z
     if wrong:
         bad[row] = 1
     highest = warp_max(highest)
@@ -300,12 +296,10 @@ def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
     clamped = form[CLAMPED] != 0
     source_step = 32 * form[ROWS_START + ROW_ENTRIES * SOURCE + 4]
     sink_step = 32 * form[ROWS_START + ROW_ENTRIES * SINK + 4]
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
+    for b in range(np.int64(cuda.blockIdx.z), form[ITEMS], cuda.gridDim.z):
         low = np.int64(0)
         high = np.int64(0)
-        stretch = first_run()
-        while stretch < stretches:
+        for stretch in range(first_run(), stretches, run_step()):
             z, y, x, end = stretch_of(form, stretch)
             i = data_index(form, SOURCE, b, z, y, x)
             j = data_index(form, SINK, b, z, y, x)
@@ -326,9 +320,7 @@ def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
                 j += sink_step
                 here += mask_step
                 e += excess_step
-            stretch += run_step()
         add_halves(low, high, to_sink, b)
-        b += cuda.gridDim.z
 
 
 @cuda_kernel
@@ -340,10 +332,8 @@ def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, 
     step = form[r + 7]
     data_step = 32 * form[r + 4]
     residual_step = state_step(form, form[ARCS])
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
-        stretch = first_run()
-        while stretch < stretches:
+    for b in range(np.int64(cuda.blockIdx.z), form[ITEMS], cuda.gridDim.z):
+        for stretch in range(first_run(), stretches, run_step()):
             z, y, x, end = stretch_of(form, stretch)
             if line_is_used(form, row, z, y):
                 i = data_index(form, row, b, z, y, x)
@@ -364,18 +354,14 @@ def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, 
                     here += 2 * mask_step
                     there += 2 * mask_step
                     to += 2 * residual_step
-            stretch += run_step()
-        b += cuda.gridDim.z
 
 
 @cuda_kernel
 def clamp_kernel(mask, form, excess, residual):
     """Clamp the terminals of all pixels to the sums of their arcs, as gridcut.core.units.clamp_kernel."""
     runs = runs_of(form)
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
-        run = first_run()
-        while run < runs:
+    for b in range(np.int64(cuda.blockIdx.z), form[ITEMS], cuda.gridDim.z):
+        for run in range(first_run(), runs, run_step()):
             z, y, x = pixel_of(form, run)
             if is_used(form, mask, SOURCE, b, z, y, x):
                 out = np.int64(1)
@@ -389,8 +375,6 @@ def clamp_kernel(mask, form, excess, residual):
                         out += residual[r + k * arc]
                         into += residual[far + (k ^ 1) * arc]
                 excess[e] = max(-into, min(out, excess[e]))
-            run += run_step()
-        b += cuda.gridDim.z
 
 
 @cuda_kernel
@@ -402,12 +386,10 @@ def labels_kernel(side, mask, form, excess, labels, left):
     stretches = stretches_of(form)
     masked = form[MASKED] != 0
     tiled = form[KIND] == TILED
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
+    for b in range(np.int64(cuda.blockIdx.z), form[ITEMS], cuda.gridDim.z):
         low = np.int64(0)
         high = np.int64(0)
-        stretch = first_run()
-        while stretch < stretches:
+        for stretch in range(first_run(), stretches, run_step()):
             z, y, x, end = stretch_of(form, stretch)
             here, _, mask_step = masks_of(form, SOURCE, b, z, y, x)
             e, _, _ = state_index(form, b, z, y, x)
@@ -431,9 +413,7 @@ def labels_kernel(side, mask, form, excess, labels, left):
                 i += 32
                 here += mask_step
                 e += excess_step
-            stretch += run_step()
         add_halves(low, high, left, b)
-        b += cuda.gridDim.z
 
 
 # Kernels that measure a cut of float capacities: its value, and how much of it is lost to rounding.
@@ -463,12 +443,10 @@ def cut_kernel(
     job = first + cuda.blockIdx.y
     runs = runs_of(form)
     warps = run_step()
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
+    for b in range(np.int64(cuda.blockIdx.z), form[ITEMS], cuda.gridDim.z):
         total = 0.0
         loss = 0.0
-        run = first_run()
-        while run < runs:
+        for run in range(first_run(), runs, run_step()):
             z, y, x = pixel_of(form, run)
             if is_used(form, mask, row, b, z, y, x):
                 p = ((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x
@@ -483,13 +461,11 @@ def cut_kernel(
                     value = np.float64(data[data_index(form, row, b, z, y, x)])
                     total += value
                     loss += rounding_loss(value, scale, unit, form)
-            run += run_step()
         total = warp_sum(total)
         loss = warp_sum(loss)
         if cuda.threadIdx.x & 31 == 0:
             partial[(b * jobs + job) * warps + first_run()] = total
             losses[(b * jobs + job) * warps + first_run()] = loss
-        b += cuda.gridDim.z
 
 
 @cuda_kernel
@@ -497,13 +473,11 @@ def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, l
     """The same for the difference of both terminals, and for their minimum, as in gridcut/core/cut_capacity.py."""
     runs = runs_of(form)
     warps = run_step()
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
+    for b in range(np.int64(cuda.blockIdx.z), form[ITEMS], cuda.gridDim.z):
         total = 0.0
         loss = 0.0
         common = 0.0
-        run = first_run()
-        while run < runs:
+        for run in range(first_run(), runs, run_step()):
             z, y, x = pixel_of(form, run)
             if is_used(form, mask, SOURCE, b, z, y, x):
                 kept = np.float64(source[data_index(form, SOURCE, b, z, y, x)])
@@ -516,7 +490,6 @@ def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, l
                 if paid > kept:
                     total += paid - kept
                     loss += (paid - kept) - np.float64(terminal_difference(paid, kept, scale, form)) * unit
-            run += run_step()
         total = warp_sum(total)
         loss = warp_sum(loss)
         common = warp_sum(common)
@@ -524,4 +497,3 @@ def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, l
             partial[(b * jobs + job) * warps + first_run()] = total
             losses[(b * jobs + job) * warps + first_run()] = loss
             shared[b * warps + first_run()] = common
-        b += cuda.gridDim.z

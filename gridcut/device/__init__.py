@@ -9,7 +9,7 @@ numba, but not numba.cuda.
 import gridcut.device.numba_import  # noqa: F401, before the others, which import numba
 from gridcut.device.arguments import CertificateError
 from gridcut.device.choose import DeviceName, cuda_is_available, resolve
-from gridcut.device.compile import inlined_kernel, inner_kernel, kernel, parallel_kernel, plain_kernel
+from gridcut.device.compile import inlined_kernel, inner_kernel, kernel, plain_kernel
 from gridcut.device.intrinsics import (
     atomic_add,
     atomic_and,
@@ -35,7 +35,6 @@ __all__ = [
     "inner_kernel",
     "kernel",
     "lowest_bit",
-    "parallel_kernel",
     "plain_kernel",
     "resolve",
     "run_threads",

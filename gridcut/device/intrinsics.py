@@ -4,7 +4,6 @@
     atomic_or(array, i, bits) -> the old value        atomic_store(array, i, value)
     atomic_and(array, i, bits) -> the old value       lowest_bit(mask) -> its index
     atomic_cas(array, i, old, new) -> the old value   prefetch(array, i)
-    call_address(address, args)                       address_of(kernel, *args) -> address, in Python
 
 Atomic operations are on elements of one-dimensional arrays of integers.  Those that return the old value are
 sequentially consistent; loads acquire and stores release.  Under NUMBA_DISABLE_JIT=1 the same functions run as plain
@@ -13,23 +12,15 @@ Python, made atomic by one lock.
 `prefetch` loads an element's cache line before it is needed.  A search in a large graph waits for memory at almost
 every vertex.  If a queue holds the next vertices, the cache lines of later entries can be loaded while earlier entries
 are processed.
-
-`call_address` calls a compiled kernel whose code the caller need not contain.  numba copies the code of every callee
-into the caller and optimises it again, for the loop of a `parallel_kernel` more than once.  A loop that calls a kernel
-by its address compiles in a fraction of that time.  The call cannot be inlined, so it is for callees that run much
-longer than a call.  They must return nothing, and `args` is a tuple of exactly the types of `address_of`.
 """
 
 import threading
-from collections.abc import Callable
 
-import numba
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from gridcut.device.numba_internals import address_of_code, call_code, item_pointer
+from gridcut.device.numba_internals import item_pointer
 
 _python_lock = threading.Lock()
 
@@ -177,50 +168,3 @@ def _prefetch(typingctx, array, i):
 
 
 overload(prefetch)(lambda array, i: lambda array, i: _prefetch(array, i))
-
-
-# Calls by address
-
-_addresses: dict[tuple, int] = {}
-
-
-def address_of(kernel: Callable, *args):
-    """The address of the machine code of a kernel for arguments of these types; compiles it if necessary.
-
-    Under NUMBA_DISABLE_JIT=1 the address is the function itself.
-    """
-    if not hasattr(kernel, "py_func"):
-        return kernel
-    key = (kernel, *map(_kind, args))
-    if key not in _addresses:
-        signature = tuple(map(numba.typeof, args))
-        if signature not in kernel.overloads:
-            kernel.compile(signature)
-        _addresses[key] = address_of_code(kernel.overloads[signature])
-    return _addresses[key]
-
-
-def _kind(value):
-    """What the type of an argument depends on; numba needs 7 us to find that of an array."""
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.ndim, value.flags.num
-    return (type(value), *map(_kind, value)) if isinstance(value, tuple) else type(value)
-
-
-def call_address(address, args) -> None:
-    """Call the kernel at an address."""
-    address(*args)
-
-
-@intrinsic
-def _call(typingctx, address, args):
-    def build(context, builder, sig, values):
-        kinds = sig.args[1].types
-        arguments = [builder.extract_value(values[1], i) for i in range(len(kinds))]
-        call_code(context, builder, values[0], arguments, kinds)
-        return context.get_dummy_value()
-
-    return types.none(types.uintp, args), build
-
-
-overload(call_address)(lambda address, args: lambda address, args: _call(address, args))

@@ -15,8 +15,7 @@ from cuda.bindings import driver
 
 from gridcut.device.cuda import cuda
 from gridcut.device.numba_cuda_internals import OwnedArray, address_of, free_kept, pools_memory
-from gridcut.device.pinned import check
-from gridcut.device.pool import Pool
+from gridcut.device.pool import Pool, check
 
 KEPT_SHARE = 1 / 16  # capacity of the Pool, as a share of the GPU's memory
 

@@ -6,7 +6,6 @@ attribute in another one, on request.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import chain
 from math import inf
 from operator import itemgetter, methodcaller
@@ -16,7 +15,6 @@ import numpy as np
 
 INTEGERS = int | np.integer | np.bool_
 NUMBERS = INTEGERS | float | np.floating
-MIN_TABLE = 1000  # nodes from which on a table of the indices of integers is built faster than a dictionary
 
 
 class NetworkxGraph(Protocol):
@@ -44,6 +42,7 @@ class AdjacencyLists:
     """The adjacency of a graph as arrays.
 
     nodes    in the graph's order
+    index    the index of each node
     indptr   node i has the entries indptr[i] to indptr[i + 1], in the graph's order
     indices  the index of the node that each entry leads to
 
@@ -61,12 +60,8 @@ class AdjacencyLists:
         else:
             lengths, ends = map(len, lists), chain.from_iterable(lists)
         self.indptr = np.cumsum([0, *lengths], dtype=np.int64)
-        self.indices = self._positions(ends, int(self.indptr[-1]))
-
-    @cached_property
-    def index(self) -> dict:
-        """The index of each node."""
-        return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+        self.index = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+        self.indices = np.fromiter(map(self.index.__getitem__, ends), np.int64, int(self.indptr[-1]))
 
     def attribute(self, name: Any, default: Any) -> list:
         """An edge attribute of every entry; the default for edges without it."""
@@ -79,17 +74,6 @@ class AdjacencyLists:
         """The attributes of every entry."""
         data = _values_of(self._adjacency.values())
         return _values_of(data) if self._is_split else data
-
-    def _positions(self, ends: Iterable, count: int) -> np.ndarray:
-        """The index of each of `count` nodes, int64."""
-        nodes = self.nodes
-        if len(nodes) >= MIN_TABLE and set(map(type, nodes)) == {int}:
-            low, high = min(nodes), max(nodes)
-            if high - low < 4 * len(nodes) and -(2**62) < low <= high < 2**62:  # a table is faster than a dictionary
-                table = np.empty(high - low + 1, np.int64)
-                table[np.fromiter(nodes, np.int64, len(nodes)) - low] = np.arange(len(nodes))
-                return table[np.fromiter(ends, np.int64, count) - low]
-        return np.fromiter(map(self.index.__getitem__, ends), np.int64, count)
 
 
 def _values_of(dicts: Iterable) -> Iterator:

@@ -10,6 +10,7 @@ import hashlib
 import io
 import pickle
 import re
+import signal
 import sys
 import threading
 from contextlib import contextmanager
@@ -23,7 +24,49 @@ from llvmlite import binding
 from numba import types
 from numba.core import cgutils
 
-from gridcut.device.interrupts import deferred
+# Interrupts that wait until a step is whole.
+#
+# LLVM calls numba back while it finalises machine code, and a KeyboardInterrupt that Python raises in such a call
+# ends the process with a segmentation fault.  So does one between two lines of llvmlite that free a string.  The
+# handlers of signals wait there; a step takes milliseconds.
+
+# Those whose handlers raise, on Ctrl-C, at the end of a service and after a time limit.
+_NUMBERS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGBREAK") if hasattr(signal, name)]
+
+
+class deferred:
+    """A context in which signals are noted; their handlers, those in Python, run when it ends.
+
+    Handlers run in the main thread only, so in other threads there is nothing to defer.
+    """
+
+    def __enter__(self):
+        self._handlers, self._arrived = {}, {}
+        if threading.current_thread() is threading.main_thread():
+            try:
+                for number in _NUMBERS:
+                    handler = signal.getsignal(number)
+                    if callable(handler):
+                        self._handlers[number] = handler
+                        signal.signal(number, self._note)
+            except BaseException:  # an interrupt between two signals
+                self._restore()
+                raise
+
+    def __exit__(self, *_):
+        try:
+            self._restore()
+        finally:  # again, if a handler that has just been restored interrupted it
+            self._restore()
+        for number, frame in self._arrived.items():
+            self._handlers[number](number, frame)
+
+    def _note(self, number, frame):
+        self._arrived[number] = frame
+
+    def _restore(self):
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
 
 class Internal(NamedTuple):
@@ -71,9 +114,6 @@ CPU = (
     Internal("numba.core.compiler_lock", "global_compiler_lock", "a fork waits for it", "a forked process may hang"),
     Internal("numba.core.cgutils", "get_item_pointer", "address of an array's element", "ImportError"),
     Internal("a context", "make_array", "fields of an array", "ImportError"),
-    Internal("a context", "call_conv", "call of a kernel by its address", "ImportError"),
-    Internal("a compiled kernel", "library", "its machine code", "ImportError"),
-    Internal("a compiled kernel", "fndesc", "its name in the machine code", "ImportError"),
 )
 CUDA = (
     Internal("numba.cuda.dispatcher", "CUDACacheImpl", "machine code to pickle, and back", _AGAIN),
@@ -333,18 +373,3 @@ def item_pointer(context, builder, array_type, array, index, index_type):
     index = context.cast(builder, index, index_type, types.intp)
     pointer = need(cgutils, "get_item_pointer", CPU)
     return pointer(context, builder, array_type, struct, [index], wraparound=False, boundscheck=False)
-
-
-def address_of_code(compiled) -> int:
-    """The address of a compiled kernel, which `call_code` calls."""
-    name = need(compiled, "fndesc", CPU).llvm_func_name
-    return need(compiled, "library", CPU).get_pointer_to_function(name)
-
-
-def call_code(context, builder, address, arguments, kinds) -> None:
-    """Call a compiled kernel that returns nothing; an exception that it raises is raised in the caller."""
-    convention = need(context, "call_conv", CPU)
-    function = builder.inttoptr(address, convention.get_function_type(types.none, kinds).as_pointer())
-    status, _ = convention.call_function(builder, function, types.none, kinds, arguments)
-    with builder.if_then(status.is_error, likely=False):
-        convention.return_status_propagate(builder, status)

@@ -12,7 +12,7 @@ from cuda.bindings import driver
 from gridcut.device.arrays import refusing
 from gridcut.device.cuda import cuda
 from gridcut.device.numba_cuda_internals import address_of
-from gridcut.device.pinned import check
+from gridcut.device.pool import check
 
 
 class Gpu(NamedTuple):

@@ -1,4 +1,4 @@
-"""Copies between arrays on the host and our own on a real GPU, large ones through gridcut/device/pinned.py."""
+"""Copies between arrays on the host and our own on a real GPU, large ones through gridcut/device/pool.py."""
 
 import threading
 import weakref
@@ -9,8 +9,7 @@ from cuda.bindings import driver
 from gridcut.device.arguments import unmarked
 from gridcut.device.memory import pool
 from gridcut.device.numba_cuda_internals import address_of
-from gridcut.device.pinned import SLOT, SLOTS, Slots, check
-from gridcut.device.pool import Pool
+from gridcut.device.pool import SLOT, SLOTS, Pool, Slots, check
 from gridcut.device.threads import thread_count
 
 PINNED_BYTES = 24 << 20  # of an array; the driver copies less as fast, since threads take time to start

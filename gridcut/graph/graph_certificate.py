@@ -15,14 +15,14 @@ import numpy as np
 from gridcut.core import cut_capacity
 from gridcut.core.certificate import CertificateError, Sums, certify_value, check_array, check_number, made_again
 from gridcut.core.units import difference, scale_of, units
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.sparse import check_compressed
 from gridcut.graph.graph_cut import float_cut, integer_cut
 from gridcut.graph.graph_problem import GraphProblem, lists_of
 from gridcut.graph.residual_graph import ResidualGraph, find_arc
 
 
-@kernel
+@plain_kernel
 def structure_kernel(first, arcs):
     """Whether heads ascend at every node, and the arcs are paired with their reverses, whose residuals they repeat."""
     nodes = first.size - 1
@@ -44,7 +44,7 @@ def structure_kernel(first, arcs):
     return True
 
 
-@kernel
+@plain_kernel
 def capacities_kernel(indptr, indices, capacity, scale, first, arcs, total):
     """Add the capacity of every entry to that of its arc; the first entry without an arc, -1: none."""
     for u in range(indptr.size - 1):
@@ -59,7 +59,7 @@ def capacities_kernel(indptr, indices, capacity, scale, first, arcs, total):
     return -1
 
 
-@kernel
+@plain_kernel
 def terminals_kernel(source, sink, scale, is_clamped, first, arcs, total, highest, lowest):
     """Write source and -sink of every node; if the problem is clamped, their difference in one of them, clamped."""
     for u in range(highest.size):
@@ -77,7 +77,7 @@ def terminals_kernel(source, sink, scale, is_clamped, first, arcs, total, highes
                 lowest[u] = min(start, np.int64(0))
 
 
-@kernel
+@plain_kernel
 def certify_graph_kernel(first, arcs, excess, highest, lowest, total, labels):
     """The first of the conditions (1) to (3) and (6) that fails, and where: (condition, node, head of the arc)."""
     for u in range(excess.size):
@@ -99,7 +99,7 @@ def certify_graph_kernel(first, arcs, excess, highest, lowest, total, labels):
     return 0, -1, -1
 
 
-@kernel
+@plain_kernel
 def reaches_deficit_kernel(first, arcs, excess, reached, queue):
     """Mark the nodes from which a deficit can be reached: a breadth-first search that no solver uses."""
     tail = 0
@@ -167,7 +167,7 @@ def _certify_flow(first, arcs, excess, highest, lowest, total, labels) -> None:
         raise CertificateError(f"node {wrong[0]} is on the wrong side by the tie-breaking rule")
 
 
-@kernel
+@plain_kernel
 def total_units_kernel(values, scale):
     """Sum of capacities in units, in halves of 32 bits."""
     low = np.int64(0)

@@ -7,8 +7,9 @@ import numpy as np
 import scipy
 
 from gridcut.core.cut_capacity import Measured, add_up, lost
+from gridcut.core.solve_exactly import Kept
 from gridcut.core.units import difference, scale_of, units
-from gridcut.device import CertificateError, kernel
+from gridcut.device import CertificateError, plain_kernel
 from gridcut.device.arguments import INT64_MAX
 from gridcut.device.result import Result
 from gridcut.graph.graph_forest import make_graph_forest, make_graph_work
@@ -17,19 +18,18 @@ from gridcut.graph.graph_search import UNTIL_SINK, search_nodes
 from gridcut.graph.residual_graph import ARC, BACK, OUT, REVERSE, ResidualGraph, fill_graph
 
 
-class KeptGraph:
+class KeptGraph(Kept):
     """The problem of a cut and the solver's final state; a pickled copy of a stale cut holds neither.
-
-    solver   its `epoch` changes when it modifies the state; None: the state belongs to the cut
 
     The first call completes the state to a flow.
     """
 
+    kind = "GraphSolver"
+
     def __init__(self, problem: GraphProblem | None, graph: ResidualGraph | None, solver=None):
+        super().__init__(solver, problem is not None)
         self._problem, self._graph = problem, graph
         self._is_flow = False
-        self._solver = solver
-        self._epoch = None if solver is None else solver.epoch
 
     def __call__(self) -> tuple[GraphProblem, ResidualGraph]:
         problem = self.problem
@@ -41,19 +41,12 @@ class KeptGraph:
 
     @property
     def problem(self) -> GraphProblem:
-        if self._problem is None or self._graph is None or not self._is_current:
-            raise RuntimeError(
-                "this cut is stale: its GraphSolver was updated or solved again; call residual(), flow() and check() "
-                "before that"
-            )
+        self.require()
+        assert self._problem is not None
         return self._problem
 
-    @property
-    def _is_current(self) -> bool:
-        return self._solver is None or self._solver.epoch == self._epoch
-
     def __reduce__(self):
-        return KeptGraph, self() if self._is_current and self._problem is not None else (None, None)
+        return KeptGraph, self() if self.is_current else (None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -175,14 +168,14 @@ def _matrix(problem: GraphProblem, graph: ResidualGraph, values: np.ndarray) -> 
 # of the residual graph, and the lists of a search.
 
 
-@kernel
+@plain_kernel
 def terminal_units_kernel(values, scale, out):
     """Write terminal capacities in units."""
     for u in range(out.size):
         out[u] = units(values[u], scale)
 
 
-@kernel
+@plain_kernel
 def detach_graph_kernel(sink_side, first, arcs, excess, source, sink, out_arcs, out_excess):
     """Build the problem above from a solver's state."""
     for u in range(excess.size):
@@ -203,7 +196,7 @@ def detach_graph_kernel(sink_side, first, arcs, excess, source, sink, out_arcs, 
             a += ARC
 
 
-@kernel
+@plain_kernel
 def attach_graph_kernel(sink_side, first, arcs, source, sink, out_arcs, out_excess):
     """Turn the solution of that problem into a state in place."""
     for u in range(out_excess.size):
@@ -265,7 +258,7 @@ def _search(graph: ResidualGraph) -> np.ndarray:
 # rounding to units: see gridcut/core/units.py.
 
 
-@kernel
+@plain_kernel
 def integer_cut_kernel(indptr, indices, capacity, source, sink, labels):
     """Sum of the capacities across the cut, in halves of 32 bits."""
     low = np.int64(0)
@@ -284,7 +277,7 @@ def integer_cut_kernel(indptr, indices, capacity, source, sink, labels):
     return low, high
 
 
-@kernel
+@plain_kernel
 def float_cut_kernel(indptr, indices, capacity, source, sink, labels, scale, is_clamped):
     """Sums across the cut: arcs, terminals (or their differences), the loss of both, and the terminals' common part."""
     arcs = 0.0

@@ -4,9 +4,10 @@ import time
 from typing import Any, Literal
 
 from gridcut.core.solve_exactly import Clock, solve_exactly
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, resolve
+from gridcut.device.arguments import check_name
+from gridcut.device.choose import Implementation, Method, cuda_is_available
 from gridcut.device.networkx_graph import is_networkx
-from gridcut.graph import graph_methods
 from gridcut.graph.graph_cut import GraphCut, KeptGraph, value_of_graph
 from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of
 from gridcut.graph.networkx_problem import networkx_problem
@@ -37,7 +38,7 @@ def graph_max_flow(
         labelling a node False (sink side) and `sink` the cost of True; ``inf`` forbids a label.
         Of a networkx graph, the nodes that are the source and the sink.
     method : str
-        "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
+        "auto", the fastest method, or one of `gridcut.graph.graph_flow.METHODS`.
     device : {"auto", "cpu", "cuda"}
         "auto" uses an NVIDIA GPU, if there is one, for graphs of integers with a million entries or more, and for
         methods that run on nothing else; otherwise the CPU.  "cuda" uses a GPU, or raises RuntimeError if that is
@@ -98,7 +99,7 @@ def graph_max_flow(
         problem, nodes = networkx_problem(graph, source, sink)
     else:
         problem = check_graph_problem(graph, source, sink)
-    ran_on, name = graph_methods.choose(device, method, problem)
+    ran_on, name = choose(device, method, problem)
     return cut_of_graph(problem, nodes, ran_on, name, start)
 
 
@@ -111,7 +112,7 @@ def cut_of_graph(
     start   the perf_counter() from which time is measured
     """
     lists = lists_of(problem)
-    solver = graph_methods.METHODS[name].on(device).function
+    solver = METHODS[name].on(device).function
 
     def load(bound):
         return load_graph(problem if bound is None else problem._replace(bound=bound), lists)
@@ -126,3 +127,46 @@ def cut_of_graph(
     found = solve_exactly(load, solve, value, Clock(start), arcs="graph")
     kept = KeptGraph(found.state.problem, found.state.graph)
     return GraphCut(found.value, found.labels, device, name, found.stats, kept, nodes)
+
+
+# The methods of `graph_max_flow` by name, and the rule behind ``method="auto"``.
+
+DEFAULTS = {"cpu": "ibfs", "cuda": "waves"}
+GPU_ENTRIES = 10**6  # entries from which on a GPU is as fast as the CPU, or faster, on all families that were measured
+
+
+# ``solve(graph)`` changes a ResidualGraph on the host in place; it returns the mask of the nodes that can still reach
+# the sink, and stats, a new dict of counters.  No method has parameters.
+METHODS = {
+    "ibfs": Method(Implementation("gridcut.graph.graph_search:solve")),
+    "waves": Method(cuda=Implementation("gridcut.graph.graph_waves_cuda:solve")),
+}
+
+
+def choose(device: DeviceName, method: str, problem: GraphProblem) -> tuple[Literal["cpu", "cuda"], str]:
+    """The device and the name of the method that will run.
+
+    Raises TypeError, ValueError or RuntimeError if they are unknown or unavailable.
+    """
+    check_name("method", method, METHODS)
+    if device != "auto":
+        ran_on = resolve(device)
+    elif method != "auto":
+        ran_on = "cpu" if METHODS[method].cpu is not None else resolve("cuda")
+    else:
+        ran_on = "cuda" if is_faster_on_gpu(problem) else "cpu"
+    name = DEFAULTS[ran_on] if method == "auto" else method
+    entry = METHODS[name]
+    if getattr(entry, ran_on) is None:
+        other = "cpu" if ran_on == "cuda" else "cuda"
+        raise RuntimeError(f"method {name!r} does not run on device={ran_on!r}; use device={other!r}")
+    return ran_on, name
+
+
+def is_faster_on_gpu(problem: GraphProblem) -> bool:
+    """Whether there is a GPU, and the problem, of integers, is large enough for it, and not too large."""
+    if problem.is_float or problem.entries < GPU_ENTRIES or not cuda_is_available():
+        return False
+    from gridcut.graph.graph_waves_cuda import MAX_ARCS, MAX_NODES
+
+    return problem.nodes < MAX_NODES and 2 * problem.entries <= MAX_ARCS

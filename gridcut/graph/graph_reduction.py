@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inlined_kernel, kernel
+from gridcut.device import inlined_kernel, plain_kernel
 from gridcut.graph.graph_forest import move_flow
 from gridcut.graph.residual_graph import ARC, BACK, OUT, REVERSE, ResidualGraph
 
@@ -44,7 +44,7 @@ class Reduction(NamedTuple):
     degree: np.ndarray
 
 
-@kernel
+@plain_kernel
 def count_narrow_nodes(first):
     """The number of nodes with one or two arcs."""
     count = 0
@@ -55,7 +55,7 @@ def count_narrow_nodes(first):
     return count
 
 
-@kernel
+@plain_kernel
 def push_from_leaves(first, arcs, excess, degree, leaves, left):
     """Write the degrees, and solve and remove leaves until none is left; returns their number."""
     for u in range(excess.size):
@@ -102,7 +102,7 @@ def next_arc(v, back, first, arcs, degree):
     return a
 
 
-@kernel
+@plain_kernel
 def contract_chains(first, arcs, excess, degree, chains):
     """Redirect the arcs at both ends of every chain; returns the number of chains.
 
@@ -148,7 +148,7 @@ def contract_chains(first, arcs, excess, degree, chains):
     return count
 
 
-@kernel
+@plain_kernel
 def restore_chains(first, arcs, degree, chains, n_chains, is_sink):
     """Restore the arcs of all chains, push the flow of the arc that replaced each, and label its inner nodes."""
     for i in range(n_chains):
@@ -198,7 +198,7 @@ def restore_pair(a, b, head, arcs):
     arcs[b + BACK] = arcs[a + OUT]
 
 
-@kernel
+@plain_kernel
 def restore_leaves(arcs, excess, leaves, left, is_sink):
     """Restore the arcs to all removed leaves and their excess, and label them, in the opposite order."""
     for i in range(left.size - 1, -1, -1):

@@ -1,6 +1,6 @@
 """Warm starts on graphs: after changes of capacities, the forests of the last solve are repaired and grown further.
 
-As gridcut/ibfs/merge.py and gridcut/ibfs/merge.py, which explain the steps, for arcs in lists.
+As gridcut/ibfs/strip_tasks.py and gridcut/ibfs/strip_tasks.py, which explain the steps, for arcs in lists.
 
 [1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
 [2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
@@ -10,7 +10,7 @@ breadth-first search." ESA 2015.
 import numpy as np
 
 from gridcut.core.units import units
-from gridcut.device import inlined_kernel, kernel
+from gridcut.device import inlined_kernel, kernel, plain_kernel
 from gridcut.graph.graph_forest import (
     ARC,
     BACK,
@@ -31,7 +31,7 @@ from gridcut.graph.graph_forest import (
 from gridcut.graph.residual_graph import find_arc
 
 
-@kernel
+@plain_kernel
 def change_terminals(source, sink, old_source, old_sink, scale, excess, touched):
     """Add the changes of source - sink to the excesses; writes the changed nodes, returns their number."""
     count = 0
@@ -45,9 +45,9 @@ def change_terminals(source, sink, old_source, old_sink, scale, excess, touched)
     return count
 
 
-@kernel
+@plain_kernel
 def change_capacities(indptr, indices, capacity, old_capacity, scale, first, arcs, excess, touched):
-    """Change residuals by the changes of the entries: gridcut/core/changes.py; returns the number of changed nodes.
+    """Change residuals by the changes of the entries, as host_state.py does; returns the number of changed nodes.
 
     Writes both ends of the changed entries, with repetitions.
     """

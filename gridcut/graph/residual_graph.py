@@ -21,7 +21,7 @@ import numpy as np
 
 from gridcut.core.load import INT32_MAX, INT64_MAX
 from gridcut.core.units import choose_unit, difference, scale_of, units
-from gridcut.device import inlined_kernel, kernel
+from gridcut.device import inlined_kernel, plain_kernel
 from gridcut.device.intrinsics import prefetch
 from gridcut.graph.graph_problem import GraphProblem, Lists, clamped, first_bad_value, lists_of
 
@@ -70,14 +70,14 @@ class LoadedProblem(NamedTuple):
         return self.graph.dtype
 
 
-@kernel
+@plain_kernel
 def copy_reverse_residuals(arcs):
     """Restore the second copies of the residuals, arcs[a + 3], from the first."""
     for a in range(0, arcs.size, 4):
         arcs[a + 3] = arcs[arcs[a + 1] + 2]
 
 
-@kernel
+@plain_kernel
 def largest_value(values):
     """The largest of some capacities, and whether one is negative or NaN."""
     largest = values[0] if values.size else 0
@@ -89,7 +89,7 @@ def largest_value(values):
     return largest, bad
 
 
-@kernel
+@plain_kernel
 def largest_incident_sum(indptr, indices, capacity, limit, factor, total):
     """The largest sum of factor * min(capacity, limit) over the entries incident to a node.
 
@@ -128,7 +128,7 @@ def saturated_sum(a, b):
     return np.int64(min(np.uint64(a) + np.uint64(b), np.uint64(INT64_MAX)))
 
 
-@kernel
+@plain_kernel
 def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
     """Write the arcs of a graph that holds both directions of every edge once, in ascending rows.
 
@@ -171,7 +171,7 @@ def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
     return longest
 
 
-@kernel
+@plain_kernel
 def rows_ascend(indptr, indices):
     """Whether the indices of every row ascend; they may repeat."""
     for u in range(indptr.size - 1):
@@ -181,7 +181,7 @@ def rows_ascend(indptr, indices):
     return True
 
 
-@kernel
+@plain_kernel
 def transpose(indptr, ends, entry, into_indptr, into_ends, into_entry):
     """Group entries by their other end: a counting sort, after which the ends of every row ascend."""
     for i in range(ends.size):
@@ -201,7 +201,7 @@ def transpose(indptr, ends, entry, into_indptr, into_ends, into_entry):
     into_indptr[0] = 0
 
 
-@kernel
+@plain_kernel
 def merge_rows_and_columns(rows, heads, row_entry, columns, tails, column_entry, capacity, scale, first, arcs):
     """Write the arcs of any graph, given the entries of its rows and of its columns in ascending order.
 
@@ -244,7 +244,7 @@ def merge_rows_and_columns(rows, heads, row_entry, columns, tails, column_entry,
     return count, largest
 
 
-@kernel
+@plain_kernel
 def link_reverse(first, cursor, arcs):
     """Write the reverse of every arc; `cursor`: a copy of the first arc of all nodes."""
     a = np.uint64(0)
@@ -257,7 +257,7 @@ def link_reverse(first, cursor, arcs):
         a += ARC
 
 
-@kernel
+@plain_kernel
 def load_excess(first, arcs, source, sink, scale, is_clamped, reads_arcs, excess):
     """Write the excess of every node, and return the largest sum of the capacities incident to one.
 

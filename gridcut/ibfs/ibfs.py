@@ -10,10 +10,10 @@ plain_ibfs.py is the search of one strip in plain Python; read it first.
    (prepass.py); two breadth-first forests then find the maximum flow of the strip (search.py).  Strips are independent
    tasks for the threads.
    If the searches of a sample of the strips repair more than FAR cells per augmentation, flow travels far.  Then the
-   flow of a coarse grid is added (coarse_start.py), and all strips are solved again.
-2. The strips of each half of the grid are merged, then both halves, and so in each half (merge.py): the arcs of the
-   seam are restored, and only the cells that they affect are scanned.  A merge starts as soon as both its ranges are
-   complete.
+   flow of a coarse grid is added (prepass.py), and all strips are solved again.
+2. The strips of each half of the grid are merged, then both halves, and so in each half (strip_tasks.py): the arcs of
+   the seam are restored, and only the cells that they affect are scanned.  A merge starts as soon as both its ranges
+   are complete.
 3. Merging is too expensive if flow has to travel far.  If a merge repairs more than MAX_MERGE_REPAIR cells per cell of
    the forests, those of its range are discarded and the flow is kept.  The range is then searched from scratch, or
    left to the next merge if it has less than SEARCHED_STRIPS strips or the search gives up (4).
@@ -35,9 +35,8 @@ import numpy as np
 from gridcut.core.grid import Grid, index_type
 from gridcut.device import run_threads, thread_count
 from gridcut.device.threads import new_cells, run_team
-from gridcut.ibfs.coarse_start import start_from_blocks
 from gridcut.ibfs.forest import MAX_ARCS, Forest, make_work
-from gridcut.ibfs.merge import resume
+from gridcut.ibfs.prepass import start_from_blocks
 from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK, search
 from gridcut.ibfs.strip_tasks import (
     AUGMENTATIONS,
@@ -54,6 +53,7 @@ from gridcut.ibfs.strip_tasks import (
     Seams,
     make_tasks,
     new_state,
+    resume,
     run_tasks,
     solve_strip,
 )

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.arguments import unmarked
 from gridcut.graph.graph_flow import cut_of_graph
 from gridcut.graph.graph_problem import GraphProblem
@@ -80,7 +80,7 @@ class GraphState:
         return cells, delta
 
 
-@kernel
+@plain_kernel
 def load_move(listed, index, zero, second, rows, unary, cost, excess, start, heads, capacity):
     """Write the graph of a move, in which x = 0 is the label zero[u] of each node and x = 1 is `second`."""
     indptr, indices, weight = rows
@@ -104,7 +104,7 @@ def load_move(listed, index, zero, second, rows, unary, cost, excess, start, hea
         start[i + 1] = end
 
 
-@kernel
+@plain_kernel
 def energy_change(cells, before, after, rows, unary, cost):
     """Change of the energy from the labels `before` to the labels `after`, which differ at `cells`."""
     indptr, indices, weight = rows

@@ -89,8 +89,7 @@ def range_kernel(data, box, found, bad):
     is_bad = False
     depth, height, width = box[BOX_LENGTH], box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
     runs = box[BOX_ITEMS] * depth * height * ((width + 31) // 32)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs, run_step()):
         line, x = run_at(run, width)
         item, rest = line // (depth * height), line % (depth * height)
         if x < width:
@@ -101,7 +100,6 @@ def range_kernel(data, box, found, bad):
                 is_bad = True
             else:
                 low, high = max(low, -max(value, lowest)), max(high, value)
-        run += run_step()
     if is_bad:
         bad[0] = 1
     low, high = warp_max(low), warp_max(high)
@@ -115,8 +113,7 @@ def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
     """Add an array of weights to those of arc k and, at the far end, of the opposite arc.  `weight` starts as zeros."""
     height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
     runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs, run_step()):
         line, x = run_at(run, width)
         if x < width:
             z, y, x = line // height + box[BOX_LOW], line % height + box[BOX_LOW + 1], x + box[BOX_LOW + 2]
@@ -125,15 +122,12 @@ def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
             weight[(np.int64(t) * arcs + k) * 1024 + cell] += value
             t, cell = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
             weight[(np.int64(t) * arcs + (k ^ 1)) * 1024 + cell] += value
-        run += run_step()
 
 
 @cuda_kernel
 def cheapest_kernel(unary, view, scale, tiles, tile, label):
     """The cheapest label of each pixel, the first one on ties."""
-    runs = runs_of(view)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs_of(view), run_step()):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             best = np.int32(0)
@@ -144,59 +138,47 @@ def cheapest_kernel(unary, view, scale, tiles, tile, label):
                     best, lowest = np.int32(i), other
             t, cell = cell_of(z, y, x, tiles, tile)
             label[np.int64(t) * 1024 + cell] = best
-        run += run_step()
 
 
 @cuda_kernel
 def votes_kernel(view, tiles, tile, label, votes):
     """votes[i * VOTE_COPIES + ...]: partial counts of the pixels with label i."""
-    runs = runs_of(view)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs_of(view), run_step()):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
             cuda.atomic.add(
                 votes, label[np.int64(t) * 1024 + cell] * VOTE_COPIES + (run + x) % VOTE_COPIES, np.int32(1)
             )
-        run += run_step()
 
 
 @cuda_kernel
 def start_kernel(data, box, view, tiles, tile, label):
     """Labels from a caller's array."""
-    runs = runs_of(view)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs_of(view), run_step()):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
             label[np.int64(t) * 1024 + cell] = data[box_index(box, z, y, x)]
-        run += run_step()
 
 
 @cuda_kernel
 def paid_kernel(unary, view, scale, tiles, tile, label, paid):
     """The unary cost of every pixel's label."""
-    runs = runs_of(view)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs_of(view), run_step()):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
             own_cell = np.int64(t) * 1024 + cell
             paid[own_cell] = unary_cost(unary, view, scale, label[own_cell], z, y, x)
-        run += run_step()
 
 
 @cuda_kernel
 def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
     """Add the energy of the labelling to total[0]."""
-    runs = runs_of(view)
     arcs = offsets.size // 3
     own = np.int64(0)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs_of(view), run_step()):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
@@ -209,7 +191,6 @@ def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
                         z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile
                     )
                     own += w * cost[label[own_cell] * view[LABELS] + label[np.int64(q) * 1024 + far_cell]]
-        run += run_step()
     own = warp_sum(own)
     if cuda.threadIdx.x & 31 == 0 and own != 0:
         cuda.atomic.add(total, 0, own)
@@ -218,16 +199,13 @@ def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
 @cuda_kernel
 def unary_sum_kernel(unary, view, tiles, tile, label, partial):
     """Sum of the labels' unary costs as floats, one partial sum per warp, so that the order is always the same."""
-    runs = runs_of(view)
     total = 0.0
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs_of(view), run_step()):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
             at = unary_index(view, label[np.int64(t) * 1024 + cell], z, y, x)
             total += np.float64(unary[at])
-        run += run_step()
     total = warp_sum(total)
     if cuda.threadIdx.x & 31 == 0:
         partial[first_run()] = total
@@ -239,8 +217,7 @@ def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial
     height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
     runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
     total = 0.0
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs, run_step()):
         line, x = run_at(run, width)
         if x < width:
             z, y, x = line // height + box[BOX_LOW], line % height + box[BOX_LOW + 1], x + box[BOX_LOW + 2]
@@ -249,7 +226,6 @@ def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial
             q, far_cell = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
             mine, theirs = label[np.int64(t) * 1024 + cell], label[np.int64(q) * 1024 + far_cell]
             total += weight * cost[mine * labels + theirs]
-        run += run_step()
     total = warp_sum(total)
     if cuda.threadIdx.x & 31 == 0:
         partial[first_run()] = total
@@ -258,23 +234,18 @@ def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial
 @cuda_kernel
 def labels_kernel(view, tiles, tile, label, out):
     """The labels in raster order."""
-    runs = runs_of(view)
-    run = first_run()
-    while run < runs:
+    for run in range(first_run(), runs_of(view), run_step()):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
             out[(z * view[HEIGHT] + y) * view[WIDTH] + x] = label[np.int64(t) * 1024 + cell]
-        run += run_step()
 
 
 @cuda_kernel
 def copy_kernel(source, target):
     """Copy an array."""
-    i = np.int64(cuda.grid(1))
-    while i < target.size:
+    for i in range(np.int64(cuda.grid(1)), target.size, cuda.gridsize(1)):
         target[i] = source[i]
-        i += cuda.gridsize(1)
 
 
 MAX_SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds

@@ -158,7 +158,7 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
 
 def check_graph_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
     """`check_labels` for weights that are a sparse matrix."""
-    from gridcut.graph.undirected_edges import merged, undirected_edges  # scipy.sparse, on first use
+    from gridcut.graph.graph_problem import merged, undirected_edges  # scipy.sparse, on first use
 
     unary = as_numeric("unary", unary)
     if unary.ndim != 2 or len(unary) == 0:

@@ -44,7 +44,7 @@ from gridcut.device import (
     atomic_add,
     atomic_cas,
     atomic_load,
-    kernel,
+    plain_kernel,
     run_threads,
     thread_count,
 )
@@ -58,7 +58,7 @@ WAVE_SHIFT = 40
 HEIGHT_BITS = 2**WAVE_SHIFT - 1
 
 
-@kernel
+@plain_kernel
 def discharge_kernel(excess, residual, step, label, ring, tail, share, worker, relabels, running, stop, ceiling):
     """Discharge a worker's pixels until its ring stays empty; returns the number of pushes."""
     arcs = len(step)
@@ -112,7 +112,7 @@ def discharge_kernel(excess, residual, step, label, ring, tail, share, worker, r
     return pushes
 
 
-@kernel
+@plain_kernel
 def mark_and_lift(label, cell, wave, distance):
     """Mark a cell by a wave and lift it to a distance; False if the wave had marked the cell before."""
     old = atomic_load(label, cell)
@@ -125,7 +125,7 @@ def mark_and_lift(label, cell, wave, distance):
     return False
 
 
-@kernel
+@plain_kernel
 def wave_kernel(excess, residual, step, label, queue, wave, ceiling):
     """One backward breadth-first search from the sink while other threads push; increases labels."""
     arcs = len(step)

@@ -30,7 +30,7 @@ import numpy as np
 from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_steps import global_relabel
 from gridcut.core.push_relabel_steps import sink_side_of as host_sink_side_of
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
 from gridcut.device.cuda_types import int32
@@ -68,7 +68,7 @@ def hybrid_kernel(excess, residual, step, height, counts, first, last, ceiling, 
     count_operations(counts, pushes, relabels)
 
 
-@kernel
+@plain_kernel
 def cancel_kernel(excess, residual, step, height):
     """Algorithm 4.8, lines 1-6: saturate the arcs that fall by more than one; returns their number."""
     arcs = len(step)
@@ -87,7 +87,7 @@ def cancel_kernel(excess, residual, step, height):
     return cancelled
 
 
-@kernel
+@plain_kernel
 def positive_kernel(excess):
     """The sum of all excesses, in two parts: low + 2^32 high."""
     low = np.int64(0)
@@ -100,7 +100,7 @@ def positive_kernel(excess):
     return low, high
 
 
-@kernel
+@plain_kernel
 def mark_kernel(excess, height, ceiling, marked):
     """Algorithm 4.8, lines 9-13: mark unreached pixels with excess; the sum of excess of the newly marked."""
     low = np.int64(0)

@@ -28,7 +28,7 @@ import numpy as np
 
 from gridcut.core.grid import Grid, index_type
 from gridcut.core.push_relabel_steps import global_relabel, goes_down, lifted, push_amount, sink_side_of
-from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device import atomic_add, atomic_load, atomic_store, plain_kernel, run_threads, thread_count
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 
 # Queues of active pixels between threads: one ring per worker, with many writers and its owner as the only reader.
@@ -44,7 +44,7 @@ from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 SPACING = 16  # entries, so that counters of different workers are in different cache lines
 
 
-@kernel
+@plain_kernel
 def post(ring, tail, share, cell):
     """Append a cell to the ring of its owner."""
     owner = cell // share
@@ -52,7 +52,7 @@ def post(ring, tail, share, cell):
     atomic_store(ring, owner * share + slot % share, cell + 1)
 
 
-@kernel
+@plain_kernel
 def take(ring, worker, share, head):
     """The cell at slot `head` of the worker's ring; the slot must have been reserved."""
     at = worker * share + head % share
@@ -63,7 +63,7 @@ def take(ring, worker, share, head):
     return cell - 1
 
 
-@kernel
+@plain_kernel
 def post_active(excess, height, ceiling, ring, tail, share):
     """Post all pixels with excess that are connected to the sink; returns their number."""
     ring[:] = 0
@@ -86,7 +86,7 @@ FALLBACK_ROUND = 200
 SPIN_LIMIT = 20_000  # reads of an empty ring before a thread ends; about 20 microseconds
 
 
-@kernel
+@plain_kernel
 def lock_free_kernel(excess, residual, step, height, ring, tail, share, worker, stop, ceiling, budget):
     """Discharge a worker's pixels until its ring stays empty or after `budget` relabels."""
     arcs = len(step)

@@ -80,6 +80,7 @@ from gridcut.tiles.tile_discharge import (
 )
 from gridcut.tiles.tile_relabel import relabel_tile
 from gridcut.tiles.tile_search import NONE, UNREACHABLE, search_words
+from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,
@@ -106,7 +107,6 @@ from gridcut.tiles.tile_state import (
     WHOLE_RELABEL_TIME,
     WHOLE_RELABELS,
     Rules,
-    Shape,
     pop,
     push,
 )

@@ -9,7 +9,7 @@ plain_tiles.py has the same steps in plain Python; read it first.
     ...          repeat until, after a relabeling, no pixel with excess can reach the sink
 
 Each of the two is one cooperative launch (tile_kernels.py); on small grids, one launch runs all rounds
-(tile_rounds.py).  Rounds are enqueued before the host knows whether they are needed, so the GPU never waits for the
+(below).  Rounds are enqueued before the host knows whether they are needed, so the GPU never waits for the
 host.  Global relabeling is that of Łupińska [1], section 4.2; the step of a pixel is her algorithm 4.5 (Hong's
 lock-free push-relabel).  Discharging a region independently while the heights around it are fixed is due to Delong and
 Boykov [2].
@@ -40,19 +40,20 @@ No bound on the number of operations is proved.  Memory in addition to excess an
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from gridcut.device.arguments import check_count, check_positive
 from gridcut.device.arrays import clear, download
-from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
+from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, grid_sync, multiprocessors
+from gridcut.device.cuda_types import int32
 from gridcut.device.launch import most_blocks, prepare
 from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
-from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for
-from gridcut.tiles.tile_rounds import SEARCHERS, rounds_kernel_for
+from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for, make_discharging, make_relabel
 from gridcut.tiles.tile_search import search_words
+from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,
@@ -64,11 +65,57 @@ from gridcut.tiles.tile_state import (
     WHOLE_GRID_RULES,
     WHOLE_RELABELS,
     Rules,
-    Shape,
     TileState,
     counts_and_times,
     make_state,
 )
+
+# Several rounds of `tiles` in one cooperative launch, for grids of few tiles: relabel, discharge, and so on.
+#
+# The steps are those of the two kernels in tile_kernels.py.  On a small grid their launches take longer than a short
+# round.  Here a barrier of the grid follows each step instead, the host decides nothing between two rounds, and no
+# launch is left over when the solve ends.
+#
+# There is one block per multiprocessor.  In each block, the first SEARCHERS warps search tiles.  Their numbers count
+# through the blocks first, so that few tiles are spread over all multiprocessors.
+
+REGISTERS = 128  # per thread, as there is one block of 512 threads per multiprocessor
+SEARCHERS = 1 if SIMULATED else 8
+IDLE = np.int32(1 << 30)  # number of a warp that searches no tile
+
+
+@cache
+def rounds_kernel_for(shape: Shape):
+    """The kernel for one neighbourhood."""
+    relabel, discharge_tiles = make_relabel(shape, WHOLE_GRID_RULES), make_discharging(shape, WHOLE_GRID_RULES)
+    is_solved = WHOLE_GRID_RULES.is_solved
+    words = search_words(shape.arcs)
+
+    # args: those of discharge_kernel, and the number of rounds
+    @cuda_kernel(max_registers=REGISTERS)
+    def tile_rounds_kernel(
+        excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, options, rounds
+    ):
+        """Rounds until the solve ends, at most `rounds`; options: of discharge_kernel."""
+        memory = cuda.shared.array(0, int32)
+        mine = np.int32(cuda.threadIdx.x // 32)
+        warp, warps = np.int32(mine * cuda.gridDim.x + cuda.blockIdx.x), np.int32(SEARCHERS * cuda.gridDim.x)
+        if mine >= SEARCHERS:
+            warp = IDLE
+        while rounds > 0 and not is_solved(counts):
+            relabel(
+                height, bits, reach_bits, flags, visited, lists, counts, times, tiles, warps, memory, warp, warps,
+                np.int32(mine * words),
+            )  # fmt: skip
+            grid_sync()
+            discharge_tiles(
+                excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, options, memory
+            )
+            grid_sync()
+            rounds = np.int32(rounds - 1)
+
+    return tile_rounds_kernel
+
 
 # After this many rounds pixels are not relabeled between two relabelings, so that the solve terminates.  The host
 # checks this when it reads the counts: after every 1, 8 or 40 rounds here, all of which divide 1000.

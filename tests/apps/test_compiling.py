@@ -9,11 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MATCHING = """
 import logging, numpy, scipy.sparse, matching
-from gridcut.device import compiling
-compiling.NOTICEABLE = 0.1
+from gridcut.device import kernel_store
+kernel_store.NOTICEABLE = 0.1
 graph = scipy.sparse.csr_array(numpy.array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]]))
 matching.greedy(graph).check()
-print(compiling.compiled_kernels(), len(list(compiling.kept_in().glob("*.nbc"))))
+print(kernel_store.compiled_kernels(), len(list(kernel_store.kept_in().glob("*.nbc"))))
 """  # a call of few kernels
 
 

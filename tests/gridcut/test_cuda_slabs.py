@@ -10,7 +10,7 @@ import pytest
 import gridcut
 from gridcut.core.grid import make_layout
 from gridcut.device import CertificateError
-from gridcut.tiles.slabs.slab_load import split
+from gridcut.tiles.slabs.split import split
 from tests.gridcut import oracles
 
 sim = pytest.mark.sim
@@ -202,14 +202,14 @@ def test_a_path_across_the_boundary_and_back():
     ],
 )
 def test_a_gpu_that_fails(part, code, error, message, monkeypatch):
-    from gridcut.tiles.slabs import slab_solver
+    from gridcut.tiles.slabs import halo_exchange
 
     def fail(*args):
         raise RuntimeError(f"the GPU reports CUDA_ERROR_{code}")
 
     problem = scattered(np.random.default_rng(209), (34, 3), 4)
     with monkeypatch.context() as patch:
-        patch.setattr(slab_solver, part, fail)
+        patch.setattr(halo_exchange, part, fail)
         with pytest.raises(error, match=message):
             gridcut.max_flow(*problem, devices=[0, 0])
     assert check(problem, "all").stats["devices"] == [0]

@@ -1,4 +1,4 @@
-"""Atomics, threads, device selection, and parallel kernels with the workqueue threading layer."""
+"""Atomics, threads, and device selection."""
 
 import os
 import subprocess
@@ -16,7 +16,6 @@ from gridcut.device import (
     atomic_load,
     atomic_store,
     kernel,
-    parallel_kernel,
     run_threads,
 )
 from gridcut.methods import METHODS
@@ -90,34 +89,6 @@ def test_solvers_run_with_jit_disabled():
     assert values == [str(want)] * len(methods)
 
 
-def test_parallel_kernels_from_many_threads_on_workqueue():
-    code = """
-        from concurrent.futures import ThreadPoolExecutor
-        import numba, numpy as np
-        from gridcut.device import parallel_kernel
-
-        @parallel_kernel
-        def double(a):
-            for i in numba.prange(a.size):
-                a[i] *= 2
-
-        arrays = [np.ones(1000) for _ in range(40)]
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(double, arrays))
-        print(numba.threading_layer(), sum(a.sum() for a in arrays))
-    """
-    layer = {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
-    assert python(code, **layer).split() == ["workqueue", "80000.0"]
-
-
 @pytest.mark.usefixtures("gpu")
 def test_a_gpu_is_used_if_available():
     assert gridcut.max_flow(np.ones(3, int), np.ones(3, int), {(1,): 1}).device == "cuda"
-
-
-def test_parallel_kernel_keeps_its_function():
-    @parallel_kernel
-    def nothing():
-        """Docs."""
-
-    assert nothing.__doc__ == "Docs."

@@ -10,7 +10,7 @@ from tests.gridcut import label_battery
 
 
 def test_potts_becomes_equal_arcs_and_no_terminals():
-    from gridcut.core.reduction import reduce_to_cut
+    from gridcut.energy import reduce_to_cut
 
     energy = BinaryEnergy(np.zeros((2, 3, 4), int), {(0, 1): [[0, 4], [4, 0]]})
     source, sink, edges, constant = reduce_to_cut(energy)

@@ -6,7 +6,7 @@ import pytest
 import gridcut
 from benchmarks import hard_grids
 from gridcut.ibfs import ibfs
-from gridcut.small import MAX_PIXELS
+from gridcut.ibfs.small_grid import MAX_PIXELS
 from tests.tiers import in_quick_tier
 
 MOST = 36  # repaired cells per cell; without turns, a tenth of the cells on a line, 56 on random levels

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut import small
 from gridcut.core.load import load
 from gridcut.core.problem import check_problem
-from gridcut.ibfs import ibfs
+from gridcut.ibfs import ibfs, small_grid
 from tests.gridcut import oracles
 from tests.tiers import in_quick_tier
 
@@ -226,7 +225,7 @@ def test_callback_is_called_in_every_phase(monkeypatch):
 @pytest.mark.parametrize("limit", in_quick_tier([1, ibfs.MAX_ARCS // 2], (1).__eq__))
 def test_error_for_too_many_offsets_names_another_method(limit, monkeypatch):
     monkeypatch.setattr(ibfs, "MAX_ARCS", 2 * limit)
-    monkeypatch.setattr(small, "MAX_PIXELS", 0)  # no fast path
+    monkeypatch.setattr(small_grid, "MAX_PIXELS", 0)  # no fast path
     edges = {(0, i): 1 for i in range(1, limit + 2)}
     ones = np.ones((2, 40), int)
     with pytest.raises(ValueError, match=f"'ibfs' accepts at most {limit}, use method='push_relabel'"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gridcut.device.interrupts import deferred
+from gridcut.device.numba_internals import deferred
 from tests.faults import HAS_TIMER
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut import small
 from gridcut.core import load
+from gridcut.ibfs import small_grid
 from tests.gridcut import oracles
 
 OFFSETS = {
@@ -39,7 +39,7 @@ def test_drawn_line(method):
 )
 def test_lines_loaded_by_several_threads(dtype, masked, shape, offsets, monkeypatch):
     """More threads than bands of lines too; every cell is loaded once, whatever the number of threads."""
-    monkeypatch.setattr(small, "MAX_PIXELS", 0)  # no fast path
+    monkeypatch.setattr(small_grid, "MAX_PIXELS", 0)  # no fast path
     monkeypatch.setattr(load, "BAND_PIXELS", 20)
     monkeypatch.setattr(load, "SHARED_CELLS", 1)
     rng = np.random.default_rng(15)

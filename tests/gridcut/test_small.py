@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut import maximum_flow, small
+from gridcut import maximum_flow
+from gridcut.ibfs import small_grid
 
 FOUR = ((0, 1), (1, 0))
 
@@ -27,7 +28,7 @@ def both(monkeypatch):
 
     def run(source, sink, edges):
         cut = gridcut.max_flow(source, sink, edges, device="cpu")
-        assert isinstance(cut._solved._source, small.SmallGrid)
+        assert isinstance(cut._solved._source, small_grid.SmallGrid)
         with monkeypatch.context() as patch:
             patch.setattr(maximum_flow, "solve_small_grid", lambda *_: None)
             expected = gridcut.max_flow(source, sink, edges, device="cpu")
@@ -88,5 +89,5 @@ def test_threads_and_nested_calls_do_not_share_memory():
             assert [cut.value for cut in cuts] == expected
     for cut in cuts:
         cut.check()
-    taken = small.buffer.take(10)
-    assert small.buffer.take(10) is not taken
+    taken = small_grid.buffer.take(10)
+    assert small_grid.buffer.take(10) is not taken

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gridcut.device.pinned import SLOT, SLOTS, Slots
+from gridcut.device.pool import SLOT, SLOTS, Slots
 
 SIZES = [1, SLOT - 1, SLOT, 3 * SLOT + 5, 0, 7 * SLOT]
 

@@ -20,7 +20,7 @@ def _step_types(unrolled: int):
 def _shape_for(connectivity: int, wide: bool = False):
     """The shape for a neighbourhood of 4, 8, 6, 18 or 26 pixels."""
     from gridcut.contrast import neighbourhood
-    from gridcut.tiles.tile_state import Shape
+    from gridcut.tiles.tile_shape import Shape
 
     flat = connectivity in (4, 8)
     offsets = tuple((0,) * flat + offset for offset in neighbourhood(connectivity, both=True))
@@ -69,8 +69,13 @@ def cut_kernels():
     ]
 
 
-def device_changes():
-    from gridcut.cuda.device_changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
+def device_state_cuda():
+    from gridcut.solver_states.device_state_cuda import (
+        change_arcs_kernel,
+        change_terminal_kernel,
+        copy_kernel,
+        scatter_kernel,
+    )
 
     form, mask = int64[::1], uint8[::1]
     listed = []
@@ -271,8 +276,8 @@ def tile_kernels():
     return _list_kernels((*cases, (26, int32, int32)), WHOLE_GRID_RULES)
 
 
-def tile_rounds():
-    from gridcut.tiles.tile_rounds import rounds_kernel_for
+def tiles():
+    from gridcut.tiles.tiles import rounds_kernel_for
 
     cases = (4, int32, uint16), (4, int64, int64), (26, int32, uint16)
     return [

@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 TABLE = (ROOT / "docs/algorithms/index.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("table", "problem"), [("methods", "max-flow"), ("graph.graph_methods", "cuts of sparse")])
+@pytest.mark.parametrize(("table", "problem"), [("methods", "max-flow"), ("graph.graph_flow", "cuts of sparse")])
 def test_every_method_has_its_row_in_the_algorithm_table(table, problem):
     """A new method needs a row: paper, file, devices, when it wins; the row links the files of its solvers."""
     METHODS = import_module(f"gridcut.{table}").METHODS

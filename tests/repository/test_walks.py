@@ -159,12 +159,12 @@ sim = pytest.mark.sim
 WALKS = [  # row of the table, call, file of the main loop
     ("`gridcut.max_flow`, small grid", max_flow, "gridcut/ibfs/small_grid.py"),
     ("`gridcut.max_flow`, CPU", partial(max_flow, 130), "gridcut/ibfs/strip_tasks.py"),
-    pytest.param("`gridcut.max_flow`, CUDA", max_flow_cuda, "gridcut/tiles/tile_rounds.py", marks=sim),
+    pytest.param("`gridcut.max_flow`, CUDA", max_flow_cuda, "gridcut/tiles/tiles.py", marks=sim),
     pytest.param(
         *("`gridcut.max_flow`, several GPUs", partial(max_flow, 70, devices=[0, 0]), "gridcut/tiles/slabs/slabs.py"),
         marks=sim,
     ),
-    ("`gridcut.Solver.solve`, CPU", solver, "gridcut/ibfs/merge.py"),
+    ("`gridcut.Solver.solve`, CPU", solver, "gridcut/ibfs/strip_tasks.py"),
     ("`gridcut.graph_max_flow`, CPU", graph_max_flow, "gridcut/graph/graph_search.py"),
     pytest.param(
         *("`gridcut.graph_max_flow`, CUDA", partial(graph_max_flow, device="cuda")),

@@ -96,7 +96,7 @@ def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.
 def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> tuple[Any, np.ndarray]:
     """Solve any graph."""
     from gridcut.graph.graph_flow import graph_max_flow
-    from gridcut.graph.undirected_edges import edge_lists
+    from gridcut.graph.graph_problem import edge_lists
 
     n = len(source)
     cut = graph_max_flow((*edge_lists(n, *arcs), (n, n)), source, sink, device="cpu")

@@ -10,9 +10,16 @@ received yet.  Both slabs may push across one edge at the same time.  Each takes
 across an edge is at most the residual of the other direction, so no sum exceeds its dtype.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from gridcut.device.arrays import allocate, clear, download, overwrite, upload
 from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, popcount, relaxed_load
+from gridcut.device.launch import prepare
+from gridcut.device.peers import Gpu, copy_between
+from gridcut.tiles.slabs.slab_load import Slab
+from gridcut.tiles.slabs.split import Face
 from gridcut.tiles.tile_state import (
     CONTINUED,
     DISCHARGED_TILES,
@@ -32,8 +39,11 @@ from gridcut.tiles.tile_state import (
     STOP,
     TAIL,
     Rules,
+    counts_and_times,
+    make_state,
     push,
 )
+from gridcut.tiles.tiles import Rounds, prepare_bits, shape_of
 
 THREADS = 32 if SIMULATED else 256
 MAX_BLOCKS = 1 if SIMULATED else 1056
@@ -69,8 +79,7 @@ def unpack_heights_kernel(
     """Set the heights of ghost tiles; if `requeue`, push each own tile in which they decrease a distance."""
     n = flags.size
     lines = pixels // 32  # rows of the face in a tile
-    j = np.int64(cuda.grid(1))
-    while j < incoming.size:
+    for j in range(np.int64(cuda.grid(1)), incoming.size, cuda.gridsize(1)):
         there = cell_of(j, ghosts, ghost_offset, pixels)
         before, now = height[there], incoming[j]
         if now != before:
@@ -96,7 +105,6 @@ def unpack_heights_kernel(
                     cuda.atomic.add(counts, PENDING, np.int32(1))
                     cuda.atomic.add(counts, REQUEUED_TILES, np.int32(1))
                     push(t, lists, counts, n)
-        j += cuda.gridsize(1)
 
 
 @cuda_kernel
@@ -105,23 +113,20 @@ def pack_flow_kernel(excess, residual, across, arcs, ghosts, offset, pixels, cel
 
     The neighbour's arcs are the opposites of `across`; the excess it receives is the sum over them.
     """
-    j = np.int64(cuda.grid(1))
-    while j < cells:
+    for j in range(np.int64(cuda.grid(1)), cells, cuda.gridsize(1)):
         tile, inside = ghosts + j // pixels, offset + j % pixels
         excess[tile * 1024 + inside] = 0
         for a in range(across.size // ACROSS_ENTRIES):
             r = (tile * arcs + (across[ACROSS_ENTRIES * a] ^ 1)) * 1024 + inside
             out[a * cells + j] = residual[r]
             residual[r] = 0
-        j += cuda.gridsize(1)
 
 
 @cuda_kernel
 def unpack_flow_kernel(incoming, excess, residual, bits, counts, across, arcs, own, offset, pixels, cells):
     """Add the received flow to excess and residuals, update their bits, and count pixels; one warp per 32 pixels."""
     lane = np.int32(cuda.threadIdx.x & 31)
-    j = np.int64(cuda.grid(1))
-    while j < cells:
+    for j in range(np.int64(cuda.grid(1)), cells, cuda.gridsize(1)):
         tile, inside = own + j // pixels, offset + j % pixels
         words = tile * (arcs + 2) * 32 + inside // 32
         total = np.int64(0)
@@ -145,7 +150,6 @@ def unpack_flow_kernel(incoming, excess, residual, bits, counts, across, arcs, o
                 cuda.atomic.add(counts, RECEIVED, popcount(changed))
             bits[words + arcs * 32] = negative
             bits[words + (arcs + 1) * 32] = positive
-        j += cuda.gridsize(1)
 
 
 def blocks_for(cells: int) -> tuple[int, int]:
@@ -194,3 +198,134 @@ def report_round(counts, times, n, no_work, may_relabel, now):
 
 
 SLAB_RULES = Rules(never_returns, is_continued, is_ghost, report_round)
+
+
+# One slab on its GPU: the launches of a round, and the boundaries to adjacent slabs.
+
+
+class SlabSolver:
+    """A slab and the launches on its GPU; only `counts` and `start_round` wait for the GPU."""
+
+    def __init__(self, slab: Slab, steps_per_pixel: int):
+        self.slab = slab
+        self.gpu = slab.gpu
+        with self.gpu.active():
+            self._prepare(steps_per_pixel)
+
+    def _prepare(self, steps_per_pixel: int) -> None:
+        part, state = self.slab.part, self.slab.state
+        tiles = part.tiles
+        self.memory = make_state(tiles.count, tiles.arcs, shape_of(tiles, state.excess.dtype).lists)
+        clear(self.memory.tally)
+        self._set(GHOSTS_BEFORE, part.ghosts_before, part.ghosts_after)
+        prepare_bits(state.excess, state.residual, tiles, self.memory)()
+        self._rounds = Rounds(state.excess, state.residual, tiles, self.memory, steps_per_pixel, SLAB_RULES)
+        self.boundaries = [Boundary(self, face) for face in part.faces()]
+
+    def start_round(self, rounds: int, mode: int) -> None:
+        """Set the number of completed rounds, and the mode of the relabeling."""
+        with self.gpu.active():
+            self._set(ROUNDS, rounds, mode)
+
+    def relabel(self) -> None:
+        with self.gpu.active():
+            self._rounds.relabel()
+
+    def discharge(self, discharge_ratio: float, push_only: bool) -> None:
+        """push_only: pixels are not relabeled."""
+        with self.gpu.active():
+            self._rounds.prepare_discharge(discharge_ratio, not push_only)()
+
+    def counts(self):
+        """Counts and times (see tile_state.py), after all launches so far have finished."""
+        with self.gpu.active():
+            return counts_and_times(download(self.memory.tally))
+
+    def _set(self, slot: int, *values: int) -> None:
+        overwrite(self.memory.counts[slot : slot + len(values)], np.array(values, np.int32))
+
+    def pack_heights(self, requeue: bool) -> None:
+        self._launch(boundary.pack_again if requeue else boundary.pack_heights for boundary in self.boundaries)
+
+    def unpack_heights(self, requeue: bool) -> None:
+        self._launch(boundary.requeue if requeue else boundary.unpack_heights for boundary in self.boundaries)
+
+    def pack_flow(self) -> None:
+        self._launch(boundary.pack_flow for boundary in self.boundaries)
+
+    def unpack_flow(self) -> None:
+        self._launch(boundary.unpack_flow for boundary in self.boundaries)
+
+    def _launch(self, launches) -> None:
+        with self.gpu.active():
+            for one in launches:
+                one()
+
+    def send_heights(self) -> None:
+        for boundary in self.boundaries:
+            copy_between(boundary.heights, self.gpu, boundary.send_to.heights, boundary.send_to.gpu)
+
+    def send_flow(self) -> None:
+        for boundary in self.boundaries:
+            copy_between(boundary.flow, self.gpu, boundary.send_to.flow, boundary.send_to.gpu)
+
+
+class ReceiveBuffers(NamedTuple):
+    """Buffers of a slab that its neighbour copies into."""
+
+    gpu: Gpu
+    heights: object
+    flow: object
+
+
+class Boundary:
+    """A face of a slab: buffers to and from the adjacent slab, and the launches that pack and unpack them.
+
+    receive, send_to    its own ReceiveBuffers, and the neighbour's; not the neighbour itself, whose memory a cycle of
+                        references would keep alive
+    """
+
+    def __init__(self, solver: SlabSolver, face: Face):
+        self.send_to = None
+        slab, memory = solver.slab, solver.memory
+        excess, residual = slab.state.excess, slab.state.residual
+        arcs, cells, pixels = slab.part.tiles.arcs, face.cells, face.pixels
+        kind = residual.dtype
+        count = cells * len(face.across)
+        self.heights, self.flow, *receive = allocate((cells, np.int32), (count, kind), (cells, np.int32), (count, kind))
+        self.receive = ReceiveBuffers(solver.gpu, *receive)
+        across = upload(np.array(face.across, np.int32).reshape(-1))
+        shape = blocks_for(cells)
+        own, ghosts = (face.own, face.own_offset), (face.ghosts, face.ghost_offset)
+        pack = (pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels)
+        self.pack_heights, self.pack_again = (prepare(*pack, requeue, self.heights) for requeue in (0, 1))
+        unpack = (
+            unpack_heights_kernel, *shape, self.receive.heights, memory.height, memory.bits, memory.flags, memory.lists,
+            memory.counts, across, arcs, *own, *ghosts, pixels, *face.tiles,
+        )  # fmt: skip
+        self.unpack_heights = prepare(*unpack, 0)
+        self.requeue = prepare(*unpack, 1)
+        self.pack_flow = prepare(
+            pack_flow_kernel, *shape, excess, residual, across, arcs, *ghosts, pixels, cells, self.flow
+        )
+        self.unpack_flow = prepare(
+            unpack_flow_kernel,
+            *shape,
+            self.receive.flow,
+            excess,
+            residual,
+            memory.bits,
+            memory.counts,
+            across,
+            arcs,
+            *own,
+            pixels,
+            cells,
+        )
+
+
+def connect(solvers: list[SlabSolver]) -> None:
+    """Connect the last boundary of each slab with the first one of the next slab."""
+    for one, other in zip(solvers, solvers[1:], strict=False):
+        last, first = one.boundaries[-1], other.boundaries[0]
+        last.send_to, first.send_to = first.receive, last.receive

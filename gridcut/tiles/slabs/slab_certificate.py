@@ -34,11 +34,12 @@ from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
 from gridcut.cuda.tile_layout import CELLS, LANES
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.arrays import download
 from gridcut.device.threads import run_threads, thread_count
-from gridcut.tiles.slabs.slab_load import Part, part_of
-from gridcut.tiles.slabs.slab_solver import SlabSolver
+from gridcut.tiles.slabs.halo_exchange import SlabSolver
+from gridcut.tiles.slabs.slab_load import part_of
+from gridcut.tiles.slabs.split import Part
 from gridcut.tiles.tile_search import UNREACHABLE
 
 # Copying the state of some lines of a grid on several GPUs to the host.
@@ -46,7 +47,7 @@ from gridcut.tiles.tile_search import UNREACHABLE
 FETCH_PIXELS = 1 << 24  # pixels copied from a GPU at a time
 
 
-@kernel
+@plain_kernel
 def untile_kernel(found, tile, tiles, z0, y0, image):
     """Set image[z - z0, y - y0, x, k] from found[t, k, i]: value k of pixel i of tile t."""
     depth, height, width, numbers = image.shape

@@ -57,9 +57,10 @@ from gridcut.cuda.device_flow import labels_and_values
 from gridcut.cuda.tile_layout import CELLS
 from gridcut.device.arrays import download
 from gridcut.device.peers import open_gpus
+from gridcut.tiles.slabs.halo_exchange import SlabSolver, connect
 from gridcut.tiles.slabs.slab_certificate import certify, fetch_grid
-from gridcut.tiles.slabs.slab_load import Slabs, load_slabs, on_all_gpus, split
-from gridcut.tiles.slabs.slab_solver import SlabSolver, connect
+from gridcut.tiles.slabs.slab_load import Slabs, load_slabs, on_all_gpus
+from gridcut.tiles.slabs.split import split
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import gridcut
-from gridcut.graph.undirected_edges import edge_lists
+from gridcut.graph.graph_problem import edge_lists
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])

@@ -19,31 +19,31 @@ def test_the_default_on_a_gpu():
 
 @pytest.mark.sim
 def test_a_gpu_is_used_for_large_graphs_of_integers(monkeypatch):
-    from gridcut.graph import graph_methods
+    from gridcut.graph import graph_flow
 
     graph, source, sink = oracles.random_graph(8)
     graph = graph.tocsr()
     assert gridcut.graph_max_flow(graph, source, sink).device == "cpu"
-    monkeypatch.setattr(graph_methods, "GPU_ENTRIES", graph.nnz)
+    monkeypatch.setattr(graph_flow, "GPU_ENTRIES", graph.nnz)
     cut = gridcut.graph_max_flow(graph, source, sink)
     cut.check()
     assert (cut.method, cut.device) == ("waves", "cuda")
     assert gridcut.graph_max_flow(graph, source + 0.5, sink).device == "cpu"
     assert gridcut.graph_max_flow(graph, source, sink, method="ibfs").device == "cpu"
-    monkeypatch.setattr(graph_methods, "GPU_ENTRIES", graph.nnz + 1)
+    monkeypatch.setattr(graph_flow, "GPU_ENTRIES", graph.nnz + 1)
     assert gridcut.graph_max_flow(graph, source, sink).device == "cpu"
     assert gridcut.graph_max_flow(graph, source, sink, method="waves").device == "cuda"
 
 
 @pytest.mark.sim
 def test_too_many_nodes_for_a_gpu(monkeypatch):
-    from gridcut.graph import graph_methods, graph_waves_cuda
+    from gridcut.graph import graph_flow, graph_waves_cuda
 
     problem = oracles.random_graph(1)
     monkeypatch.setattr(graph_waves_cuda, "MAX_NODES", 2)
     with pytest.raises(ValueError, match="graph must have less than 2 nodes and at most .* use device='cpu'"):
         gridcut.graph_max_flow(*problem, device="cuda")
-    monkeypatch.setattr(graph_methods, "GPU_ENTRIES", 1)
+    monkeypatch.setattr(graph_flow, "GPU_ENTRIES", 1)
     assert gridcut.graph_max_flow(*problem).device == "cpu"
 
 
