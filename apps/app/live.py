@@ -426,7 +426,7 @@ class Live:
         """Tell the tabs how many kernels were compiled, while some are, as the terminal does; 0 at the end."""
         shown, before = 0, compiled_kernels()
         while True:
-            compiling = sys.modules.get("gridcut.device.compiling")
+            compiling = sys.modules.get("gridcut.device.kernel_store")
             is_compiling = compiling is not None and compiling.is_compiling()
             count = compiled_kernels() - before + 1 if is_compiling else 0
             if count != shown:
