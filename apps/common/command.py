@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.common.errors import InputError, is_closed, write_output
+from apps.common.errors import InputError, write_output
 from apps.common.number_lists import joined
 
 if TYPE_CHECKING:  # it imports numba
@@ -209,8 +209,6 @@ def write_json(target: str, content) -> None:
     text = json.dumps(finite(content), indent=2, allow_nan=False) + "\n"
     if target != "-":
         write_bytes(target, text.encode(), "--json")
-    elif is_closed("stdout"):
-        raise InputError("--json: standard output is closed; name a file, as in --json report.json")
     else:
         write_output(text)
 

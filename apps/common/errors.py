@@ -26,8 +26,6 @@ DEFECT_NOTICE = "this is a defect in cutmatch, please report it"
 ESCAPED = {code: repr(chr(code))[1:-1] for code in (*range(32), 127, 0x85, 0x2028, 0x2029)}
 ROOT = Path(__file__).resolve().parents[2]
 
-_closed: set[str] = set()  # names of the standard streams that were closed at the start of the process
-
 
 class InputError(ValueError):
     """An argument cannot be used; the one-line message names it and what is accepted."""
@@ -125,8 +123,6 @@ def write_output(text: str) -> None:
 
     Raises BrokenPipeError if the reader has exited, OutputError if the text cannot be written for another reason.
     """
-    if sys.stdout is None:
-        return
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -135,11 +131,6 @@ def write_output(text: str) -> None:
         if isinstance(error, BrokenPipeError):
             raise
         raise OutputError(_unwritable(error), SOME_FAILED) from error
-
-
-def is_closed(stream: str) -> bool:
-    """Whether the caller of this program closed "stdin", "stdout" or "stderr", as `>&-` does."""
-    return stream in _closed
 
 
 def report_error(name: str, error: Exception) -> int:
@@ -177,22 +168,13 @@ def _is_foreign(error: BaseException) -> bool:
 
 
 def _open_streams() -> None:
-    """Make the standard streams usable: a closed one writes to the null device, and every file name can be printed.
+    """Make the standard streams usable: a closed one is the null device, and every file name can be printed.
 
-    Otherwise the next file to be opened would get the closed descriptor, and messages would be written into it.
+    The null device takes the closed descriptor, which the next file to be opened would have.
     """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            _closed.add(name)
-            try:
-                os.fstat(number)
-            except OSError:
-                nothing = os.open(os.devnull, os.O_RDWR)
-                if nothing != number:
-                    os.dup2(nothing, number)
-                    os.close(nothing)
-                os.set_inheritable(number, True)  # for workers
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))
+            setattr(sys, name, open(os.devnull, mode))
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # file names that the terminal cannot show
