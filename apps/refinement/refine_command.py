@@ -26,11 +26,10 @@ from pathlib import Path
 from apps.common.errors import InputError
 from apps.common.stems import stem_of
 from apps.refinement import KINDS
-from apps.run.inputs import Item, find_by_stem, images_of
+from apps.run.inputs import Item, Job, find_by_stem, images_of
 from apps.run.program import Program, Work
 from apps.segmentation import segment_job
 from apps.segmentation.result_files import MERGED, check_kinds, families_of, files_of, merged_files, write_merged
-from apps.segmentation.segment_job import Job
 
 INPUTS = ("image", "masks")
 
@@ -82,10 +81,10 @@ def _item(path: Path, masks: Path, many: bool, chosen) -> Item:
         if many and masks.is_dir():
             folder = masks / name
             file = folder if folder.is_dir() else find_by_stem(masks, name, "masks")
-        return Job(path, {"masks": file}, several=_has_several(file, path, chosen.kind))
+        return Job(path, {"masks": file, "several": _has_several(file, path, chosen.kind)})
 
     try:
-        several = job().several
+        several = job().files["several"]
     except InputError:
         if not many:
             raise

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from apps.common.command import spelled
 from apps.common.errors import InputError
@@ -34,10 +34,10 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Paths of an image, and of the files that belong to it, by option; options that are not given are left out."""
+    """The path of an image, volume or clip, and what belongs to it, by option: files, boxes; others are left out."""
 
     image: Path
-    files: dict[str, Path]
+    files: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from apps.common.command import passed
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
 from apps.common.stems import stem_of
-from apps.run.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items
+from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, companion_of, image_items
 from apps.run.program import Work, frame_bar, report_of
 from apps.segmentation.location import FILES, OF_CLIPS, OPTIONS, either
 from apps.segmentation.result_files import kinds_in
-from apps.segmentation.segment_job import Job
 from apps.segmentation.strokes import parse_box
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
@@ -98,8 +97,8 @@ def process(job: Job, chosen) -> dict:
         from apps.segmentation.video import segment_marked_video
     clock = Clock()
     sequence = open_sequence(job.image, "image")
-    kind = "trimap" if "trimap" in job.hints else "strokes"
-    files = stroke_files(job.hints[kind], f"--{kind}", _stems(job.image)) if kind in job.hints else {}
+    kind = "trimap" if "trimap" in job.files else "strokes"
+    files = stroke_files(job.files[kind], f"--{kind}", _stems(job.image)) if kind in job.files else {}
     marks, count = _read_marks(sequence, files, kind, chosen)
     hints = _hints(job, marks, sequence.shape, kind)
     clock.charge("read")
@@ -232,8 +231,8 @@ def _hints(job: Job, marks, shape, kind: str) -> dict:
     from apps.segmentation.hints import Hints, combine, read_mask
 
     hints = {number: Hints(one) for number, one in marks.items()}
-    box = job.hints.get("box")
-    mask = read_mask(job.hints["start"]) if "start" in job.hints else None
+    box = job.files.get("box")
+    mask = read_mask(job.files["start"]) if "start" in job.files else None
     if box is not None or mask is not None:
         hints[0] = combine(shape, marks.get(0), box, f"--{kind}", mask=mask)
         for note in hints[0].notes:

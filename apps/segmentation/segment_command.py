@@ -65,7 +65,7 @@ from apps.common.errors import InputError
 from apps.common.images import READABLE
 from apps.common.number_lists import three_numbers
 from apps.common.stems import stem_of, suffix_of
-from apps.run.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items, images_in
+from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, companion_of, image_items, images_in
 from apps.run.program import Program, Work
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, clip_job, segment_job
 from apps.segmentation.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
@@ -79,7 +79,7 @@ from apps.segmentation.result_files import (
     merged_files,
     write_merged,
 )
-from apps.segmentation.segment_job import Job, volume_files
+from apps.segmentation.segment_job import volume_files
 from apps.segmentation.strokes import ENCODINGS, parse_box
 from apps.volumes.volume_files import MEDICAL_SUFFIXES, further_files, is_volume, kind_of, slice_files
 
@@ -236,25 +236,25 @@ def _job(path: Path, chosen, boxes, many: bool) -> Job:
             "with many pages, a DICOM series or a folder of slices"
         )
 
-    def companion(given: str | None, option: str) -> Path | None:
+    def companion(given: str, option: str) -> Path | None:
         # A folder contains the marked slices of a volume, unless there are several volumes.
-        if given is not None and has_slices and (not many or kind_of(Path(given)) is not None):
+        if has_slices and (not many or kind_of(Path(given)) is not None):
             return Path(given)
         return companion_of(given, stem_of(path), option)
 
-    hints: dict[str, Any] = {}
-    for option in OPTIONS:
+    files: dict[str, Any] = {}
+    for option in (*OPTIONS, "truth"):
         given = getattr(chosen, option)
         if given is None:
             continue
         if option == "boxes":
-            hints[option] = tuple(boxes_of(boxes, path))
+            files[option] = tuple(boxes_of(boxes, path))
         elif option == "box":
-            hints[option] = parse_box(given) if boxes is None else boxes_of(boxes, path)[0]
+            files[option] = parse_box(given) if boxes is None else boxes_of(boxes, path)[0]
         else:
-            hints[option] = companion(given, spelled(option)) if option in FILES else Path(given)
-    further = further_files(path) if has_slices else ()
-    return Job(path, hints, companion(chosen.truth, "--truth"), further)
+            has_own = option in FILES or option == "truth"
+            files[option] = companion(given, spelled(option)) if has_own else Path(given)
+    return Job(path, files | ({"further": further_files(path)} if has_slices else {}))
 
 
 def _check_volume(path: Path, chosen) -> None:

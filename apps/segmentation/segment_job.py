@@ -1,11 +1,12 @@
 """Process one image or volume of `cutmatch segment`, or one image of `cutmatch refine`: from files to files.
 
-Each kind of input is a `Problem`: what was read, what solves it, and what of the result is written and reported.
+The files of a job are, by option, paths, a box as four integers or a Detection, boxes as a tuple of Detections, the
+"masks" of other programs and whether these are of "several" objects, and "further" files of a volume.  Each kind of
+input is a `Problem`: what was read, what solves it, and what of the result is written and reported.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from apps.common.errors import InputError, print_error
 from apps.common.images import check_same_size, read_codes, read_photograph, to_bytes, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
+from apps.run.inputs import Job
 from apps.run.program import mean_scores, report_of
 from apps.segmentation import BAND, CONNECTIVITIES, SPACING
 from apps.segmentation.location import read_location
@@ -26,25 +28,6 @@ from apps.volumes.volume_files import is_volume, read_volume, result_suffix, wri
 from apps.volumes.voxel_geometry import Geometry
 
 MAX_LISTED = 6  # labels whose volumes are printed
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """An image, volume or clip, and what locates its objects.
-
-    image     its path
-    hints     by option: paths, a box as four integers or a Detection, boxes as a tuple of Detections; the "masks" of
-              other programs
-    truth     path of the ground truth
-    further   other files of a volume
-    several   whether masks are of several objects
-    """
-
-    image: Path
-    hints: dict[str, Any]
-    truth: Path | None = None
-    further: tuple[Path, ...] = ()
-    several: bool = False
 
 
 class Problem(NamedTuple):
@@ -84,7 +67,7 @@ def process(job: Job, chosen) -> dict:
     clock.charge("write")
     notes = problem.notes(result)
     for note in notes:
-        print_error(f"cutmatch {'refine' if 'masks' in job.hints else 'segment'}: {job.image}: {note}")
+        print_error(f"cutmatch {'refine' if 'masks' in job.files else 'segment'}: {job.image}: {note}")
     named, facts = {"image": str(job.image)}, problem.facts(result)
     report = report_of(named, problem.shape, result.seconds, files, **facts, warnings=list(notes))
     if problem.score is not None:
@@ -103,20 +86,20 @@ def volume_files(path: Path, chosen) -> dict[str, Path]:
 
 
 def _read(job: Job, chosen) -> Problem:
-    if "masks" in job.hints:
+    if "masks" in job.files:
         return _of_masks(job, chosen)
     if is_volume(job.image, chosen.volume):
         return _of_volume(job, chosen)
-    if "boxes" in job.hints:
+    if "boxes" in job.files:
         return _of_boxes(job, chosen)
-    return _of_labels(job, chosen) if "label_strokes" in job.hints else _of_object(job, chosen)
+    return _of_labels(job, chosen) if "label_strokes" in job.files else _of_object(job, chosen)
 
 
 def _of_object(job: Job, chosen) -> Problem:
     """One object in an image."""
     pool = ThreadPoolExecutor(2, "cutmatch-read")  # decoding the files does not have to wait for the imports
     reading = pool.submit(read_photograph, job.image, keep_bytes=True)
-    file = job.hints.get("strokes")
+    file = job.files.get("strokes")
     reading_strokes = pool.submit(lambda: file and codes_and_colours(file, "--strokes"))
     pool.shutdown(wait=False)
     with timed("import"):
@@ -130,9 +113,9 @@ def _of_object(job: Job, chosen) -> Problem:
         rgb, metadata = reading.result()
         strokes = reading_strokes.result()
     concurrently(prepare_lab)
-    hints = read_location(job.hints, chosen, rgb, strokes)
+    hints = read_location(job.files, chosen, rgb, strokes)
     marks = hints.marks
-    truth: Any = None if job.truth is None else read_truth(job.truth)
+    truth: Any = read_truth(job.files["truth"]) if "truth" in job.files else None
     if truth is not None:
         check_same_size(truth, rgb.shape[:2], "--truth")
 
@@ -147,7 +130,7 @@ def _of_object(job: Job, chosen) -> Problem:
 
             with Store(chosen.save_session, "--save-session", replaces=True) as store:
                 store.begin(job.image.name, rgb, rgb.shape[:2], stored_of(hints, result.mask), "started")
-        elif chosen.resume_session is not None and len(job.hints) > 1:
+        elif chosen.resume_session is not None and len(job.files.keys() - {"truth"}) > 1:
             found += (f"{chosen.resume_session} was not changed; pass --save-session to keep what was added",)
         return found
 
@@ -170,11 +153,12 @@ def _of_labels(job: Job, chosen) -> Problem:
         from apps.segmentation.multilabel import segment_labels
         from apps.segmentation.strokes import read_labels
     rgb, metadata = read_photograph(job.image)
-    strokes = read_labels(job.hints["label_strokes"], to_bytes(rgb), chosen.encoding)
+    strokes = read_labels(job.files["label_strokes"], to_bytes(rgb), chosen.encoding)
     truth: Any = None
-    if job.truth is not None:
-        codes = read_codes(job.truth, "--truth")
-        truth = label_values(codes[..., 0] if codes.ndim == 3 else codes, f"--truth: {str(job.truth)!r}")
+    if "truth" in job.files:
+        file = job.files["truth"]
+        codes = read_codes(file, "--truth")
+        truth = label_values(codes[..., 0] if codes.ndim == 3 else codes, f"--truth: {str(file)!r}")
         check_label_truth(truth, rgb.shape[:2])
 
     def contents(result):
@@ -194,7 +178,7 @@ def _of_boxes(job: Job, chosen) -> Problem:
     with timed("import"):
         from apps.segmentation.instances import label_boxes
     rgb, metadata = read_photograph(job.image)
-    named = dict(enumerate(job.hints["boxes"], 1))
+    named = dict(enumerate(job.files["boxes"], 1))
 
     def contents(result):
         found = Found(job.image, rgb, metadata, labels=result.labels, values=result.values, detections=named)
@@ -223,15 +207,15 @@ def _of_masks(job: Job, chosen) -> Problem:
         from apps.segmentation.hints import remarks_on
         from apps.segmentation.masks import soft_masks_of
         from apps.segmentation.result_files import check_kinds
-    rgb, metadata = read_photograph(job.image, keep_bytes=not job.several)
-    file = job.hints["masks"]
+    rgb, metadata = read_photograph(job.image, keep_bytes=not job.files["several"])
+    file = job.files["masks"]
     soft = soft_masks_of(*read_masks(file, job.image, chosen.kind), f"masks: {str(file)!r}")
 
     def contents(result):
         found = Found(job.image, rgb, metadata, result.mask)
-        if job.several:
+        if job.files["several"]:
             found = found._replace(labels=result.labels, values=result.values)
-        return _image_contents(check_kinds(chosen.write, job.several, strokes=False), chosen, found)
+        return _image_contents(check_kinds(chosen.write, job.files["several"], strokes=False), chosen, found)
 
     def facts(result):
         offsets = [[round(x, 2), round(y, 2)] for x, y in result.offsets]
@@ -266,7 +250,7 @@ def _of_volume(job: Job, chosen) -> Problem:
         from apps.segmentation.volumes import read_label_volume, read_object_truth
     with timed("read"):
         volume = read_volume(job.image, folder=chosen.volume)
-    values, several = volume.values, "label_strokes" in job.hints
+    values, several = volume.values, "label_strokes" in job.files
     if values.min() == values.max():
         raise InputError(
             f"image: {str(job.image)!r} is constant: every voxel is {values.flat[0]}; pass a volume with contrast"
@@ -274,8 +258,9 @@ def _of_volume(job: Job, chosen) -> Problem:
     spacing = _spacing(chosen, volume.geometry)
     options = {"connectivity": chosen.connectivity or CONNECTIVITIES[0], "spacing": spacing, "device": chosen.device}
     truth: Any = None
-    if job.truth is not None:
-        read = partial(read_label_volume, job.truth, "--truth") if several else partial(read_object_truth, job.truth)
+    if "truth" in job.files:
+        file = job.files["truth"]
+        read = partial(read_label_volume, file, "--truth") if several else partial(read_object_truth, file)
         truth = read(volume, job.image)
         check_label_truth(truth, values.shape)
     solve, strokes = _volume_solve(job, chosen, volume, options)
@@ -307,7 +292,7 @@ def _of_volume(job: Job, chosen) -> Problem:
         return label_score(np.where(result.mask, np.uint8(1), np.uint8(2)), truth, result.fixed + 1)
 
     def notes(result):
-        return remarks_on(result.mask, result.fixed) if "strokes" in job.hints else ()
+        return remarks_on(result.mask, result.fixed) if "strokes" in job.files else ()
 
     return Problem(values.shape, solve, contents, facts, notes, None if truth is None else score)
 
@@ -318,7 +303,7 @@ def _volume_solve(job: Job, chosen, volume, options: dict) -> tuple[Callable[[],
     from apps.segmentation.volume_object import refine_mask, segment_object
     from apps.segmentation.volumes import read_label_volume, read_volume_marks, read_volume_mask
 
-    hints, values = job.hints, volume.values
+    hints, values = job.files, volume.values
     if "label_strokes" in hints:
         strokes = read_label_volume(hints["label_strokes"], "--label-strokes", volume, job.image)
         return partial(segment_volume, values, strokes, keep=chosen.keep or "touching", **options), strokes
