@@ -349,7 +349,7 @@ def _network(G: ConvertedGraph, name: Any) -> tuple:
     That is more than twice the sum of all others.  It is None if int64 does not hold it, and these entries are then 0.
     As in networkx, only edges of positive capacity exist.
     """
-    from gridcut.graph.networkx_problem import Network
+    from gridcut.graph.graph_problem import Network
 
     if (name, "network") not in G.read:
         values, infinite = _numbers(G, name, INF)
@@ -369,8 +369,7 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: d
 
     from gridcut.graph import graph_flow
     from gridcut.graph.graph_flow import cut_of_graph
-    from gridcut.graph.graph_problem import check_graph_problem
-    from gridcut.graph.networkx_problem import UnboundedFlowError, problem_between
+    from gridcut.graph.graph_problem import UnboundedFlowError, check_graph_problem, problem_between
 
     start = time.perf_counter()
     refusal = _refusal(name, flow_func, **others)  # again, since networkx 3.2 takes any text of can_run for True

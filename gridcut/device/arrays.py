@@ -2,6 +2,10 @@
 
 A caller's array is recognised by `__cuda_array_interface__`, which CuPy, PyTorch and numba provide; none of these
 libraries is imported for it.  numba.cuda is imported on first use, so any module may import this one.
+
+The life of memory of our own: `allocate` cuts arrays out of one piece that the pool (pool.py) gives, memory.py copies
+to and from them, kernels use them, and when the last array of a piece is deleted, the pool gets the piece back.  It is
+used again after the next `synchronize`, with which every solve starts.
 """
 
 import math
@@ -184,13 +188,13 @@ def overwrite(there, array: np.ndarray) -> None:
 
 def copy_in(copies: list) -> None:
     """`overwrite` for pairs (host array, array on the GPU); large ones take less time together than one by one."""
-    _transfer().copy_in(copies)
+    _memory().copy_in(copies)
 
 
 def download(array, host: np.ndarray | None = None) -> np.ndarray:
     """Copy a flat array of our own to the host: to a new array, or to a contiguous one of the same size."""
     host = np.empty(array.size, array.dtype) if host is None else host
-    _transfer().copy_out(array, host)
+    _memory().copy_out(array, host)
     return host
 
 
@@ -222,14 +226,6 @@ def _memory():
     from gridcut.device import memory
 
     return memory
-
-
-@cache
-def _transfer():
-    """The module for copies to and from a GPU."""
-    from gridcut.device import transfer
-
-    return transfer
 
 
 def _library(value) -> str:

@@ -14,15 +14,17 @@ from gridcut.device.sparse import is_sparse
 from gridcut.graph.graph_cut import GraphCut, KeptGraph, value_of_graph
 from gridcut.graph.graph_problem import (
     GraphProblem,
+    Network,
     check_graph,
     check_graph_problem,
     check_terminal,
     first_bad_value,
     lists_of,
+    problem_between,
+    read_network,
 )
 from gridcut.graph.graph_search import GraphMemory
 from gridcut.graph.graph_warm import change_capacities, change_terminals
-from gridcut.graph.networkx_problem import Network, problem_between, read_network
 from gridcut.graph.residual_graph import LoadedProblem, ResidualGraph, largest_incident_sum, largest_value, load_graph
 
 

@@ -40,9 +40,8 @@ from gridcut.device.cuda import (
     shuffle_bits,
 )
 from gridcut.multilabel import moves as rules
-from gridcut.tiles.tile_discharge import tile_at, tile_coordinates
+from gridcut.tiles.tile_discharge import Shape, tile_at, tile_coordinates
 from gridcut.tiles.tile_search import FIRST, NONE, side
-from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import DISCHARGE_TOTAL, DONE, RELABEL_TOTAL, ROUNDS
 
 # The pixels that a move changes: those that the remaining excess could still reach.

@@ -69,6 +69,7 @@ from gridcut.device.cuda import (
 )
 from gridcut.device.cuda_types import int32
 from gridcut.tiles.tile_discharge import (
+    Shape,
     colour_of,
     discharge,
     enqueue,
@@ -80,7 +81,6 @@ from gridcut.tiles.tile_discharge import (
 )
 from gridcut.tiles.tile_relabel import relabel_tile
 from gridcut.tiles.tile_search import NONE, UNREACHABLE, search_words
-from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,

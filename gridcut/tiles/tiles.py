@@ -50,10 +50,9 @@ from gridcut.device.arrays import clear, download
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, grid_sync, multiprocessors
 from gridcut.device.cuda_types import int32
 from gridcut.device.launch import most_blocks, prepare
-from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
+from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER, Shape
 from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for, make_discharging, make_relabel
 from gridcut.tiles.tile_search import search_words
-from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,

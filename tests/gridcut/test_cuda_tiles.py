@@ -139,9 +139,8 @@ def test_queue():
 def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
     """Flow is conserved, no capacity is exceeded, and if all arcs are open all excess reaches the sink."""
     from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.tiles.tile_discharge import BLOCKED, PIXELS, discharge, height_index
+    from gridcut.tiles.tile_discharge import BLOCKED, PIXELS, Shape, discharge, height_index
     from gridcut.tiles.tile_search import UNREACHABLE
-    from gridcut.tiles.tile_shape import Shape
 
     tiled, _ = layout_of(connectivity)
     shape = Shape(tiled.offsets, tiled.tile, wide)
@@ -207,8 +206,8 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
 def on_device(tiled, layout, excess, residual):
     """Excess and residuals in tiles, and the memory of a solve with their bits."""
     from gridcut.device.cuda import cuda
+    from gridcut.tiles.tile_discharge import Shape
     from gridcut.tiles.tile_kernels import bits_kernel
-    from gridcut.tiles.tile_shape import Shape
     from gridcut.tiles.tile_state import make_state
 
     flat_excess, flat_residual = np.zeros(layout.size, np.int32), np.zeros(layout.size * layout.arcs, np.int32)
@@ -223,9 +222,9 @@ def on_device(tiled, layout, excess, residual):
 
 
 def relabel(tiled, state):
+    from gridcut.tiles.tile_discharge import Shape
     from gridcut.tiles.tile_kernels import SEARCH_THREADS, kernels_for
     from gridcut.tiles.tile_search import search_words
-    from gridcut.tiles.tile_shape import Shape
 
     kernel, _ = kernels_for(Shape(tiled.offsets, tiled.tile, False))
     kernel[1, SEARCH_THREADS, 0, 4 * search_words(tiled.arcs)](*state[:-1], tiled.tiles, 1)
@@ -281,8 +280,8 @@ def test_relabeling_along_a_winding_path(transposed, end):
 @pytest.mark.parametrize(("connectivity", "shape"), [(4, (7, 40)), (8, (40, 6))])
 def test_discharge_updates_the_bits(connectivity, shape):
     """After a launch, bits agree with excess and residuals, also across boundaries; flow is conserved."""
+    from gridcut.tiles.tile_discharge import Shape
     from gridcut.tiles.tile_kernels import THREADS, bits_kernel, kernels_for
-    from gridcut.tiles.tile_shape import Shape
 
     tiled, layout = layout_of(connectivity, shape)
     rng = np.random.default_rng([connectivity, 4])

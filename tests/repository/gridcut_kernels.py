@@ -20,7 +20,7 @@ def _step_types(unrolled: int):
 def _shape_for(connectivity: int, wide: bool = False):
     """The shape for a neighbourhood of 4, 8, 6, 18 or 26 pixels."""
     from gridcut.contrast import neighbourhood
-    from gridcut.tiles.tile_shape import Shape
+    from gridcut.tiles.tile_discharge import Shape
 
     flat = connectivity in (4, 8)
     offsets = tuple((0,) * flat + offset for offset in neighbourhood(connectivity, both=True))

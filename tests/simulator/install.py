@@ -15,7 +15,6 @@ def install():
             "gridcut.device.cuda": cuda,
             "gridcut.device.cuda_warp": cuda_warp,
             "gridcut.device.memory": memory,
-            "gridcut.device.transfer": memory,
             "gridcut.device.numba_cuda_internals": SimpleNamespace(
                 address_of=memory.address_of, argument_types=None, handle_of=None, is_cooperative=None
             ),

@@ -1,4 +1,4 @@
-"""The names of gridcut/device/memory.py and transfer.py, and others of a GPU's driver, for numba's simulator."""
+"""The names of gridcut/device/memory.py, and others of a GPU's driver, for numba's simulator."""
 
 import ctypes
 from collections import deque
