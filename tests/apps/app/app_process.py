@@ -99,10 +99,10 @@ class ProcessPage:
         self.until("document")
         return self.until("state")
 
-    def stroke(self, points, label=1, radius=3.0, item=0, final=True, wait=True):
+    def stroke(self, points, label=1, radius=3.0, item=0, final=True, wait=True, place=(None, None)):
         """Send a stroke, and wait until it is confirmed."""
         self.numbers += 1
-        data = bytearray(encode_stroke(item, self.numbers, points, radius, label, None, None))
+        data = bytearray(encode_stroke(item, self.numbers, points, radius, label, *place))
         data[1] = FINAL if final else 0
         self.web.send(bytes(data))
         if final and wait:

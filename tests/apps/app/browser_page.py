@@ -68,17 +68,17 @@ class Browser:
 
     def restart(self, *arguments):
         """Another server; the page does not know its token."""
-        self._end()
+        self.stop()
         self._start(*arguments)
 
-    def _end(self):
+    def stop(self):
         self._server.terminate()
         self._server.wait(TIMEOUT)
         self._server.stdout.close()
 
     def close(self):
         self.driver.quit()
-        self._end()
+        self.stop()
 
     def js(self, code, *arguments):
         return self.driver.execute_script(f"const app = cutmatchApp; return {code}", *arguments)

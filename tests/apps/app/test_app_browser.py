@@ -235,11 +235,22 @@ def test_a_mask_in_a_file(photographs, browse):
     Image.fromarray(np.hypot(y - 250, x - 220) < 140).save(photographs / "rough.png")
     page.driver.execute_script("document.getElementById('mask-file').click = () => {}")  # no dialog
     page.driver.find_element("id", "start-mask").click()
-    page.driver.find_element("id", "mask-file").send_keys(str(photographs / "rough.png"))
+    (photographs / "bad.png").write_text("nothing")
+    chooser, hint = (page.driver.find_element("id", name) for name in ("mask-file", "hint"))
+    chooser.send_keys(str(photographs / "bad.png"))
+    page.until("document.getElementById('hint').className === 'error'")
+    assert "bad.png" in hint.text
+    chooser.send_keys(str(photographs / "rough.png"))
     page.until("app.state.masks")
+    assert hint.get_attribute("class") != "error"  # it is gone with the file
     page.settled()
     assert 0 < (page.labels() > 0).mean() < 1
     assert page.driver.find_element("id", "clear").is_enabled()
+    page.stop()
+    page.until("!document.getElementById('lost').hidden")
+    page.drag(OBJECT[0])
+    assert page.js("app.strokes.own.size === 1 && !app.state.pending")
+    assert "working" not in page.driver.find_element("id", "status").text
 
 
 def test_an_uploaded_file_and_a_lost_connection(photographs, browse):

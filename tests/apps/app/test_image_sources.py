@@ -11,20 +11,7 @@ from apps.app.image_sources import Image, Source
 from apps.volumes.voxel_geometry import Volume
 
 TINY = np.nextafter(0.0, 1.0)
-PAIRS = [
-    (1e300, 1e300),
-    (-1e308, 1e308),
-    (-np.finfo(float).max, np.finfo(float).max),
-    (0.0, 1e308),
-    (1e20, 1e20),
-    (0.0, TINY),
-    (-TINY, TINY),
-    (2.0**53, 2.0**53),
-    (2.0**53, 2.0**53 + 2),
-    (0.0, 0.0),
-    (-0.0, 0.0),
-    (7.5, 8.5),
-]
+PAIRS = [(1e300, 1e300), (-np.finfo(float).max, np.finfo(float).max), (0.0, TINY), (2.0**53, 2.0**53 + 2), (7.5, 8.5)]
 
 
 def check(values, constant):

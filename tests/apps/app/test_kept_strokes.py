@@ -15,7 +15,6 @@ pytest.importorskip("websockets", reason="needs the extra 'app'")
 
 from apps.app import saved_results
 from apps.app.image_sources import Source
-from apps.session import Session
 from apps.session.store import state_in
 from tests.apps.app.app_process import TIMEOUT
 
@@ -72,16 +71,6 @@ def test_a_full_disk_refuses_strokes_and_loses_none(start, photo):
     server.process.kill()
     server.process.wait(TIMEOUT)
     assert len(start(photo).page(None).open()["order"]) == 2
-
-
-def test_what_is_confirmed_is_in_the_file(served, connect, files):
-    page = connect(served())
-    page.open()
-    for number in range(8):
-        page.stroke([(2.5, 2.5 + number), (4.5, 2.5 + number)], number % 2, number=number)
-        out = copied(files / "out", files / "copy")
-        with Session.load(out / "photo-session.sqlite", cv2.imread(str(files / "photo.png"))[..., ::-1]) as session:
-            assert len(session.strokes) == number + 1
 
 
 def test_an_image_is_open_once(served, connect):

@@ -37,23 +37,6 @@ def test_two_strokes_find_the_object(session, disc):
     assert session.state["certified"]
 
 
-def test_strokes_are_constraints(session):
-    session.stroke([(28, 20)], 4, 0)
-    assert not session.mask[18:22, 26:30].any()
-    session.stroke([(5, 35)], 3)
-    assert session.mask[34:37, 4:7].all()
-
-
-def test_erased_strokes_have_no_influence(session, disc):
-    session.wait()
-    before = session.labels
-    session.stroke([(28, 20)], 3, 0)
-    session.erase([(28, 20)], 3.5)
-    session.stroke([(24, 20), (32, 20)], 2)  # what the eraser removed from it
-    session.wait()
-    np.testing.assert_array_equal(session.labels, before)
-
-
 def test_a_box_finds_the_object_and_strokes_correct_it():
     image, truth = disc_scene(noise=6)
     with Session(image, device="cpu") as session:

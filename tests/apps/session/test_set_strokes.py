@@ -5,7 +5,7 @@ import pytest
 
 from apps.common.images import InputError
 from apps.session import Session
-from tests.apps.session.scenes import cold_labels, disc_scene
+from tests.apps.session.scenes import disc_scene
 
 
 def both_kinds(shape):
@@ -28,24 +28,6 @@ def test_the_answer_is_that_of_strokes_on_the_same_pixels(session, image):
         np.testing.assert_array_equal(other.labels, session.labels)
         assert other.state["energy"] == session.state["energy"]
         assert other.result().certified
-
-
-def test_each_change_is_answered_and_certified(image):
-    """As a program does that passes its marks after every stroke; each answer equals a cold cut."""
-    rng = np.random.default_rng(1)
-    marks = both_kinds(image.shape[:2])
-    with Session(image, device="cpu") as session:
-        for k in range(8):
-            y, x = rng.integers(0, np.array(marks.shape) - 3)
-            marks[y : y + 3, x : x + 3] = (-1, 0, 1)[k % 3]
-            session.set_strokes(marks)
-            answers = session._answers
-            with session._lock:
-                answers._cut.solved.check()
-                expected = cold_labels(answers._view, answers._models, marks, "touching")
-                np.testing.assert_array_equal(answers.preview, expected)
-            session.wait()
-        assert session.result().certified
 
 
 def test_it_replaces_all_marks_and_is_undone_at_once(session, image):

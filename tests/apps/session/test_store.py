@@ -172,36 +172,15 @@ DAMAGE = {
     "empty": lambda path: path.write_bytes(b""),
     "text": lambda path: path.write_text('{"format": "cutmatch-session"}'),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:5000]),
-    "other database": "PRAGMA application_id = 3",
     "newer": "PRAGMA user_version = 2",
     "table": "DROP TABLE records",
-    "column": "ALTER TABLE records DROP COLUMN pixels",
     "image": "DELETE FROM about WHERE key = 'image'",
-    "image no object": "UPDATE about SET value = '3' WHERE key = 'image'",
     "options": "UPDATE about SET value = '{\"keep\": \"some\"}' WHERE key = 'options'",
-    "option": "UPDATE about SET value = '{\"min_area\": -1}' WHERE key = 'options'",
     "labels": "REPLACE INTO about VALUES ('labels', x'00')",
-    "list": "UPDATE records SET list = 7",
     "no JSON": "UPDATE records SET content = '{'",
-    "deep": f"UPDATE records SET content = '{'[' * 100_000}'",
     "no mask": 'INSERT INTO records VALUES (0, 9, \'{"kind": "start"}\', NULL)',
-    "short mask": "INSERT INTO records VALUES (0, 9, '{\"kind\": \"marks\"}', x'789c030000000001')",
-} | {
-    f"record {number}": f"UPDATE records SET content = '{content}' WHERE place = 0"
-    for number, content in enumerate(
-        (
-            '{"kind": "lasso"}',
-            '{"kind": "stroke", "points": [[1, 2]], "radius": 1}',
-            '{"kind": "stroke", "points": [[1, 2]], "radius": -1, "label": 1}',
-            '{"kind": "stroke", "points": [[1, "a"]], "radius": 1, "label": 1}',
-            '{"kind": "stroke", "points": [[1e400, 1]], "radius": 1, "label": 1}',
-            '{"kind": "stroke", "points": [[1, 2]], "radius": 1, "label": 1000}',
-            '{"kind": "stroke", "points": [[1, 2]], "radius": 1, "label": 1, "slice": 3}',
-            '{"kind": "erase"}',
-            '{"kind": "box", "box": [0, 0, 56, 40]}',
-            '{"kind": "lock", "label": 1, "box": [0, 0, 2, 2]}',
-        )
-    )
+    "kind": 'UPDATE records SET content = \'{"kind": "lasso"}\' WHERE place = 0',
+    "stroke": 'UPDATE records SET content = \'{"kind": "stroke", "points": [[1, "a"]], "radius": 1, "label": 1}\'',
 }
 
 
@@ -222,22 +201,3 @@ def test_a_damaged_file_is_refused_in_one_line(session, tmp_path, damage):
             call()
         assert "\n" not in str(error.value)
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 200))])
-def test_changed_bytes(session, tmp_path, seed):
-    """A line that names the file, or a session whose records are legal."""
-    rng = np.random.default_rng(seed)
-    path = tmp_path / "a.sqlite"
-    session.save(path)
-    data = np.frombuffer(path.read_bytes(), np.uint8)
-    for count in (1, 1, 1, 2, 5, 50):
-        changed = data.copy()
-        changed[rng.integers(0, changed.size, count)] = rng.integers(0, 256, count)
-        path.write_bytes(changed.tobytes())
-        reason = "path: 'a.sqlite'"
-        try:
-            Session.load(path, IMAGE, device="cpu").close()
-        except InputError as error:
-            reason = str(error)
-        assert "a.sqlite" in reason
