@@ -395,11 +395,11 @@ class Session(Uncopied):
         covers some of its pixels.
         """
         records, pixels = self._history.records, None
-        if len(self.shape) == 2 and (box_of(records) is not None or objects_of(records).held):
-            if isinstance(record, Stroke):
-                pixels = Canvas(self.shape, self.shape).change_to((replace(record, label=BACKGROUND),))
-            if self._left_by(record, pixels):
-                self.wait()  # the final answer is held
+        are_apart = len(self.shape) == 2 and (box_of(records) is not None or objects_of(records).held)
+        if are_apart and isinstance(record, Stroke):
+            pixels = Canvas(self.shape, self.shape).change_to((replace(record, label=BACKGROUND),))
+        if self._left_by(record, pixels):
+            self.wait()  # the final answer is held
         with self._lock:
             left, held = self._left_by(record, pixels), objects_of(self._history.records).held
             holds = [hold_of(self.labels, label, label in self._answers.started) for label in sorted(left)]
