@@ -649,8 +649,6 @@ class Live:
                 await image.close()
             if self._images[item].done():  # otherwise the reader still runs
                 del self._images[item]
-        for task in self._tasks:
-            task.cancel()
         self.stop_edits()
 
     def unfinished(self) -> list[str]:
@@ -660,6 +658,8 @@ class Live:
 
     def stop_edits(self) -> None:
         """End the thread of edits after those that wait; later edits raise RuntimeError."""
+        for task in self._tasks:
+            task.cancel()
         self._thread.shutdown(wait=False)
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from apps.app.image_sources import Source
-from apps.app.messages import AGAIN, FINAL, encode_stroke
+from apps.app.messages import encode_stroke
 
 WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
 PORT = 8765
@@ -23,28 +23,6 @@ def test_strokes_find_the_object(served, connect, scene):
     assert state["energy"] > 0
     assert sorted(page.strokes) == sorted(state["order"])
     assert len(state["order"]) == 3
-
-
-def test_undo_and_redo(served, connect):
-    page = connect(served())
-    page.open()
-    page.draw()
-    found = page.labels.copy()
-    order = page.said["state"]["order"]
-    page.stroke([(5.5, 10.5), (5.5, 20.5)], 1, number=200)
-    page.settled()
-    assert not np.array_equal(page.labels, found)
-    page.say("undo", item=0)
-    page.until(lambda m: m["type"] == "state" and m["order"] == order)
-    page.settled()
-    assert np.array_equal(page.labels, found)
-    assert page.said["state"]["redo"]
-    page.say("redo", item=0)
-    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
-    page.say("clear", item=0)
-    page.until(lambda m: m["type"] == "state" and not m["order"])
-    page.say("undo", item=0)
-    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
 
 
 def test_a_stroke_that_is_given_up_disappears(served, connect):
@@ -233,14 +211,3 @@ def test_the_cut_out_is_that_of_the_file(served, connect, tmp_path):
     page.say("save", item=0, kinds=["cutout"])
     page.until(lambda m: m["type"] == "saved")
     assert answer.content == (tmp_path / "out" / "photo-cutout.png").read_bytes()
-
-
-def test_a_stroke_sent_again_counts_once(served, connect):
-    page = connect(served())
-    page.open()
-    page.draw()
-    data = bytearray(encode_stroke(0, 103, [(2.5, 30.5), (29.5, 30.5)], 1.5, 0, None, None))
-    data[1] = FINAL | AGAIN
-    page.send(bytes(data))
-    page.until(lambda m: m["type"] == "confirmed")
-    assert len(page.said["state"]["order"]) == 3

@@ -12,7 +12,7 @@ pytest.importorskip("starlette", reason="needs the extra 'app'")
 
 from apps.app.image_sources import Source
 from apps.app.live import Live
-from apps.app.messages import encode_stroke
+from apps.app.messages import AGAIN, FINAL, encode_stroke
 
 PNG = cv2.imencode(".png", np.zeros((40, 56, 3), np.uint8))[1].tobytes()
 
@@ -40,7 +40,10 @@ def begun(page):
 
 
 def test_a_second_tab_takes_an_image_over(client, connect):
-    """The first one is told, its stroke ends, and it changes nothing until it takes the image back."""
+    """The first one is told, its stroke ends, and it changes nothing until it takes the image back.
+
+    A stroke of which it does not know that it had arrived is then sent again, and counts once.
+    """
     first, second = begun(connect(client)), connect(client)
     second.open()
     assert first.until(lambda m: m["type"] == "taken")["item"] == 0
@@ -52,6 +55,10 @@ def test_a_second_tab_takes_an_image_over(client, connect):
     first.open()
     second.until(lambda m: m["type"] == "taken")
     first.stroke([(1.5, 28.5)], 0, number=301)
+    again = bytearray(encode_stroke(0, 102, [(2.5, 2.5), (29.5, 2.5)], 1.5, 0, None, None))
+    again[1] = FINAL | AGAIN
+    first.send(bytes(again))
+    first.until(lambda m: m["type"] == "confirmed" and m["number"] == 102)
     assert len(first.said["state"]["order"]) == 7
 
 

@@ -181,29 +181,3 @@ def test_the_labels_of_a_large_image_are_those_of_segment(tiny_grids, disc):
         assert session._answers.preview.shape != session.shape == image.shape[:2]
         check_settled(session, image)
         assert session.result().certified
-
-
-def test_undo_and_redo_restore_the_labels(session):
-    """The models are fitted again, too, so the whole result is the earlier one."""
-    session.stroke([(10, 30), (14, 36)], 1.5, 0)
-    session.wait()
-    after = session.labels
-    assert session.undo()
-    session.wait()
-    before = session.labels
-    assert session.redo()
-    session.wait()
-    np.testing.assert_array_equal(session.labels, after)
-    assert session.undo()
-    session.wait()
-    np.testing.assert_array_equal(session.labels, before)
-
-
-def test_the_result_depends_on_the_records_alone(session, disc):
-    """However they came: parts, erased strokes and waiting have no influence."""
-    image, _ = disc
-    with Session(image, device="cpu") as other:
-        for record in session._history.records:
-            other.stroke(record.points, record.radius, record.label)
-        other.wait()
-        np.testing.assert_array_equal(other.labels, session.labels)

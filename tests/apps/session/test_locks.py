@@ -144,19 +144,3 @@ def test_an_object_is_cleaned_up():
         np.testing.assert_array_equal(session.labels, before)
         with pytest.raises(InputError, match="object 3 has no pixels yet"):
             session.clean_up(3)
-
-
-def test_locks_are_stored(cells, tmp_path):
-    image, _ = cells_scene()
-    cells.lock(1)
-    cells.stroke([(40, 20)], 3, 2)
-    cells.wait()
-    cells.save(tmp_path / "a.json")
-    with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
-        loaded.wait()
-        np.testing.assert_array_equal(loaded.labels, cells.labels)
-        assert loaded.strokes == cells.strokes
-        loaded.clear()
-        assert (loaded.labels == 1).sum() == (cells.labels == 1).sum()
-        with pytest.raises(InputError, match="object 1 is locked"):
-            loaded.stroke([(5, 5)], 1)

@@ -1,15 +1,11 @@
 """Sessions in files, the files of `cutmatch segment --save-session`, and exports."""
 
-import json
-
-import cv2
 import numpy as np
 import pytest
 import tifffile
 from PIL import Image
 
 from apps import cli
-from apps.common.annotations import mask_of_segmentation
 from apps.common.errors import OutputError
 from apps.common.images import InputError, read_image, to_rgb
 from apps.session import Session
@@ -164,28 +160,3 @@ def test_exported_images(two):
     session.export(folder / "labels.tif", "labels")
     np.testing.assert_array_equal(tifffile.imread(folder / "labels.tif"), labels)
     assert read_image(folder / "mask.png").shape == (30, 60, 3)
-
-
-def test_exported_annotations(two):
-    session, labels, folder = two
-    for kind in ("coco", "coco-rle", "geojson", "labelme"):
-        session.export(folder / "out" / f"{kind}.json", kind, image=folder / "squares.png")
-    coco, rle, geojson, labelme = (
-        json.loads((folder / "out" / f"{kind}.json").read_text("utf-8"))
-        for kind in ("coco", "coco-rle", "geojson", "labelme")
-    )
-    assert coco["images"][0] == {"id": 1, "file_name": "squares.png", "width": 60, "height": 30}
-    assert [(one["category_id"], one["area"], one["bbox"]) for one in coco["annotations"]] == [
-        (1, 196, [8, 8, 14, 14]),
-        (3, 196, [38, 8, 14, 14]),
-    ]
-    assert [one["size"] for one in (found["segmentation"] for found in rle["annotations"])] == [[30, 60]] * 2
-    assert len(geojson["features"]) == 2
-    assert labelme["imagePath"] == "../squares.png"
-    for shape, value in zip(labelme["shapes"], (1, 3), strict=True):
-        drawn = np.zeros((30, 60), np.uint8)
-        corners = np.array(shape["points"], np.int32)
-        cv2.fillPoly(drawn, [np.minimum(corners, corners.max(axis=0) - 1)], 1)
-        np.testing.assert_array_equal(drawn > 0, labels == value)
-    for one, value in zip(rle["annotations"], (1, 3), strict=True):
-        np.testing.assert_array_equal(mask_of_segmentation(one["segmentation"], (30, 60)), labels == value)

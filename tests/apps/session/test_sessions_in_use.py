@@ -4,7 +4,6 @@ import numpy as np
 
 from apps.session import Session
 from tests.apps.conftest import iou
-from tests.apps.session.scenes import disc_scene
 
 
 def test_one_kind_of_stroke_is_no_error(disc):
@@ -35,23 +34,6 @@ def test_two_strokes_find_the_object(session, disc):
     assert not state["certified"]
     assert session.result().certified
     assert session.state["certified"]
-
-
-def test_a_box_finds_the_object_and_strokes_correct_it():
-    image, truth = disc_scene(noise=6)
-    with Session(image, device="cpu") as session:
-        session.box((10, 2, 46, 38))
-        assert session.wait()
-        assert iou(session.mask, truth) > 0.9
-        assert session.state["exact"]
-        assert not session.mask[:2].any()
-        session.stroke([(28, 20)], 4, 0)
-        session.wait()
-        assert not session.mask[18:22, 26:30].any()
-        assert iou(session.mask, truth) > 0.5
-        assert session.undo()
-        session.wait()
-        assert iou(session.mask, truth) > 0.9
 
 
 def test_a_start_mask_is_a_hint(disc):
