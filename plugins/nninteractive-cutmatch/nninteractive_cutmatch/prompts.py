@@ -48,9 +48,7 @@ class Prompts:
         if self._spacing.shape != (3,) or not (np.isfinite(self._spacing) & (self._spacing > 0)).all():
             raise ValueError(f"the spacing must be three positive numbers, got {spacing}")
         self._order = np.argsort(-self._spacing, kind="stable")
-        values = np.ascontiguousarray(image[0].transpose(self._order))
-        if values.dtype.kind in "bf" or values.dtype.itemsize > 4:
-            values = values.astype(np.float32)
+        values = np.ascontiguousarray(image[0].transpose(self._order), np.float32)  # one dtype: kernels for one
         session = Session(values, self._spacing[self._order], device="cpu")
         self.close()
         self._session, self._values, self._shape = session, values, image.shape[1:]

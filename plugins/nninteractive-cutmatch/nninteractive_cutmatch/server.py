@@ -226,19 +226,19 @@ PROMPTS = {
 
 def compile_kernels() -> None:
     """Answer each kind of prompt once, so that the first click of a new installation takes no minute."""
-    values = np.random.default_rng(0).integers(80, 120, (1, 20, 24, 28)).astype(np.float32)
-    values[0, 6:14, 6:16, 8:20] += 100
+    values = np.random.default_rng(0).integers(80, 120, (1, 80, 90, 100)).astype(np.float32)  # large enough for all
+    values[0, 20:60, 20:60, 20:60] += 100
     prompts = Prompts()
     prompts.set_image(values, None)
-    prompts.point((10, 10, 12), True)
-    prompts.answer()
-    prompts.point((10, 10, 12), False)
-    prompts.box([[10, 11], [4, 18], [6, 22]], True)
-    prompts.answer()
-    prompts.start(values[0] > 150)
-    prompts.answer()
-    prompts.box([[4, 16], [4, 18], [6, 22]], True)
-    prompts.answer()
+    for add in (
+        lambda: prompts.point((40, 40, 40), True),
+        lambda: prompts.point((40, 40, 40), False),
+        lambda: prompts.box([[40, 41], [15, 65], [15, 65]], True),
+        lambda: prompts.start(values[0] > 150),
+        lambda: prompts.box([[15, 65]] * 3, True),
+    ):
+        add()
+        prompts.answer()
     prompts.close()
 
 
