@@ -84,11 +84,23 @@ def maximum_matching():
     return partial(matching.maximum, graph, device="cpu")
 
 
+def image_and_strokes():
+    image, strokes = np.zeros((8, 9, 3), np.uint8), np.zeros((8, 9), np.uint8)
+    image[:, 4:], strokes[2:4, 5:7], strokes[2:4, 1:3] = 200, 1, 2
+    return image, strokes
+
+
+def segment():
+    import apps
+
+    image, strokes = image_and_strokes()
+    return partial(apps.segment, image, strokes=strokes, device="cpu")
+
+
 def segment_command():
     from apps import cli
 
-    image, strokes = np.zeros((8, 9, 3), np.uint8), np.zeros((8, 9), np.uint8)
-    image[:, 4:], strokes[2:4, 5:7], strokes[2:4, 1:3] = 200, 1, 2
+    image, strokes = image_and_strokes()
 
     def call():
         with tempfile.TemporaryDirectory() as folder:
@@ -175,6 +187,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ("`assign.solve`, small matrix", partial(assignment, 4), "assign/dense/jonker_volgenant.py"),
     ("`assign.solve`, CPU", partial(assignment, 1600), "assign/dense/dense_augment.py"),
     ("`matching.maximum`, CPU", maximum_matching, "matching/forest/bitmap_search.py"),
+    ("`apps.segment(image, strokes=strokes)`", segment, "gridcut/ibfs/strip_tasks.py"),
     ("`cutmatch segment IMAGE --strokes STROKES`", segment_command, "gridcut/ibfs/strip_tasks.py"),
     ("a stroke of `cutmatch app`, to `Session.stroke`", stroke_of_the_page, "apps/session/session.py"),
 ]
