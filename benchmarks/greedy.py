@@ -86,15 +86,6 @@ RECORDED = {
     "kron 2^18": {"random": 4.9, "random, as numbered": 3.9, "permuted: random": 4.9, "weighted": 8.1},
     "grid 1000^2": {"random": 9.8, "random, as numbered": 1.9, "permuted: random": 9.8, "weighted": 12.9},
 }
-# Quantity, row, row that it is divided by, and the paper's ratio.
-RATIOS = (
-    ("size", "parallel", "random", "above 99 %"),
-    ("size", "parallel, p = 0.3", "random", "-"),
-    ("size", "permuted: parallel", "permuted: random", "above 99 %"),
-    ("weight", "parallel, heaviest", "weighted", "115 %"),
-    ("weight", "parallel, heaviest", "sorted", "85 %"),
-    ("weight", "locally_dominant", "sorted", "-"),
-)
 
 
 def weighed(pattern):
@@ -205,7 +196,7 @@ def main(argv):
         if not cuda:
             measured[name].raise_failures()
         rows += command.shown(rows_of(measured[name], programs))
-    parts = [f"{numba.get_num_threads()} thread(s).", records(rows)] + [compare(measured)] * (not cuda)
+    parts = [f"{numba.get_num_threads()} thread(s).", records(rows)]
     command.finish(report, "\n" + "\n\n".join(parts), options.save and options.save.format(device=options.device))
     return int(any(m.failures for m in measured.values()))
 
@@ -231,17 +222,6 @@ def rows_of(m, programs):
         row["transfers ms"] = milliseconds(run.whole) if "device" in program.given else "-"
         row |= {"C ms (recorded)": number(recorded, 1), "solve / C": number(recorded and 1e3 * taken / recorded)}
         yield row | {f"{SERIAL} / solve": number(ratio(m.seconds.get(SERIAL), taken))}
-
-
-def compare(measured):
-    """The paper's ratios, of the same matchings."""
-    rows = []
-    for what, one, other, paper in RATIOS:
-        row = {"ratio": f"{one} / {other}, {'pairs' if what == 'size' else 'weight'}", "paper": paper}
-        for name, m in measured.items():
-            row[name] = f"{100 * getattr(m.ran[one], what) / getattr(m.ran[other], what):.2f} %"
-        rows.append(row)
-    return records(rows)
 
 
 def patience(program) -> float:

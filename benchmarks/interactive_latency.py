@@ -145,14 +145,8 @@ def row(name: str, found: dict) -> list[str]:
 
 def report(marks: int, device="cpu") -> tuple[str, str] | None:
     """The head and the table; None without the GPU that is asked for."""
-    title = f"Latency of sessions, {marks} strokes"
     programs = ["opencv-python-headless", "numba", "numpy", "scipy"]
-    if device == "cuda":
-        head = command.gpu_header(
-            "interactive --latency --device cuda", f"{title}, on a GPU", ["numba-cuda", *programs]
-        )
-    else:
-        head = command.begin(title, programs)
+    head = command.report_on(device, "interactive --latency", f"Latency of sessions, {marks} strokes,", programs)
     if head is None:
         return None
     rows = command.shown(row_of_process(name, marks, device) for name in CASES)

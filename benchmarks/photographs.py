@@ -37,6 +37,7 @@ PROGRAMS = {
     "segment": ["--strokes", "strokes.png", "--write", "mask,overlay,cutout"],
     "superpixels": ["--regions", str(REGIONS)],
     "denoise": [],
+    "refine": ["mask.png"],
 }
 COLUMNS = ["program", "megapixels", "size", "certified", "seconds", "processor s", "memory GiB", "phases"]
 PHASES = 4  # that a row lists
@@ -61,13 +62,14 @@ def main(argv) -> int:
 
 
 def make_photograph(folder: Path, shape) -> None:
-    """photo.jpg and strokes.png of this shape."""
+    """photo.jpg and strokes.png of this shape, and a disc of 256 pixels to refine."""
     import cv2
 
     strokes = cv2.imread(str(ROOT / "data" / "astronaut-strokes.png"))
     cv2.imwrite(str(folder / "photo.jpg"), photograph(shape)[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
     strokes = cv2.resize(strokes, shape[::-1], interpolation=cv2.INTER_NEAREST)
     cv2.imwrite(str(folder / "strokes.png"), strokes)
+    cv2.imwrite(str(folder / "mask.png"), cv2.circle(np.zeros((171, 256), np.uint8), (128, 85), 50, 255, -1))
 
 
 def row(program: str, folder: Path, shape, options) -> list[str]:

@@ -10,13 +10,11 @@ ximgproc) filter the probabilities, with radii in pixels of the mask.  Dense CRF
 example, but a bilateral weight of 3 instead of 10, which lost most of some objects.  grabCut runs five iterations on
 the pixels within 2.5 pixels of the mask from the outline.  Methods whose package is not installed are left out.
 lower: images whose IoU is more than 0.2 points below that of the enlarged mask; worst: the largest loss in points.  All
-run on one thread; 12 megapixels run on all, each in a fresh process.
+run on one thread.  `python -m benchmarks photographs --programs refine` measures large images.
 """
 
-import resource
 import time
 from importlib.util import find_spec
-from multiprocessing import get_context
 
 import cv2
 import numpy as np
@@ -33,7 +31,6 @@ SIZES = (64, 128, 256)  # pixels of the longer side of a mask
 DAMAGES = ("none", "eroded", "dilated", "hole", "missing")
 PHOTOGRAPHS, THIN = "tight box", "thin structures"  # kinds of benchmarks.segment with the images of each folder
 LOWER = 0.2  # points of IoU
-LARGE = 3000, 4000  # height and width of 12 megapixels
 
 
 def main(argv):
@@ -56,8 +53,6 @@ def main(argv):
             rows += measure(list(load(data, THIN)), "none", size, OURS, "thin structures")
     columns = ["masks", "pixels", "method", "images", "IoU %", "boundary F %", "lower", "worst", "s"]
     lines = ["", markdown(columns, rows)]
-    if not options.quick:
-        lines += ["", large_table(cases[0], methods)]
     return command.finish(report, "\n".join(lines), options.save)
 
 
@@ -168,36 +163,7 @@ def measure(cases, damage: str, size: int, methods, name: str | None = None):
         ]
 
 
-def large_table(case, methods) -> str:
-    """Seconds and peak memory at 12 megapixels, of one photograph enlarged and a mask of 256 pixels."""
-    _, rgb, truth, _ = case
-    image = np.clip(cv2.resize(rgb, LARGE[::-1], interpolation=cv2.INTER_CUBIC), 0, 1)
-    low = soft_mask(truth == 255, SIZES[-1], np.random.default_rng(1))
-    rows = []
-    for method in methods:
-        with get_context("spawn").Pool(1) as pool:
-            seconds, peak, before = pool.apply(_large, (method, to_bytes(image), low))
-        rows.append([method, f"{seconds:.2f}", f"{peak:.2f}", f"{before:.2f}"])
-    return markdown(["12 megapixels", "s", "peak, GiB", "before, GiB"], rows)
-
-
-def _large(method: str, image, low) -> tuple[float, float, float]:
-    """Seconds of the second call, and the peak memory of the process, also before the calls, in GiB."""
-
-    def peak() -> float:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-    run, before = available()[method], peak()
-    if method != "cutmatch":
-        image = image.astype(np.float32) / np.float32(255)
-    run(image, low)
-    start = time.perf_counter()
-    run(image, low)
-    return time.perf_counter() - start, peak(), before
-
-
 def _parser():
     parser = command.parser("refine", __doc__, "refine-cpu")
     command.add_data_option(parser, "CUTMATCH_DATA")
-    parser.add_argument("--quick", action="store_true", help="leave out 12 megapixels")
     return parser

@@ -66,7 +66,7 @@ def test_skips_without_data(name, capsys, monkeypatch):
         ("segment --kinds 'strokes, set 2' --quick", "strokes", {"cutmatch", "cv2.grabCut"}),
         ("superpixels --regions 20", "grabcut", set(superpixels.METHODS)),
         ("video --kinds trimap --frames 3", "trimap", {"a", "all"}),
-        ("refine --quick", "photographs", {"16"}),
+        ("refine", "photographs", {"16"}),
     ],
 )
 def test_tables_of_photographs(photos, line, first, methods, capsys, monkeypatch):

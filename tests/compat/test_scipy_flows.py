@@ -14,13 +14,6 @@ other_flow = pytest.mark.xfail(reason="the maximum flow of this example is not u
 test_example_from_clrs_chapter_26_1 = other_flow(globals().get("test_example_from_clrs_chapter_26_1", lambda: None))
 
 
-def random_graph(n, density, rng, largest=20):
-    graph = scipy.sparse.random_array(
-        (n, n), density=density, rng=rng, data_sampler=lambda size: rng.integers(0, largest, size)
-    )
-    return scipy.sparse.csr_array(graph).astype(np.int32)
-
-
 def test_large_capacities_and_repeated_entries():
     largest = np.iinfo(np.int32).max
     graph = scipy.sparse.csr_array(([largest, 3, 4], [1, 2, 2], [0, 1, 3, 3]), shape=(3, 3))

@@ -36,6 +36,7 @@ from tests.tiers import in_quick_tier
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = matching_graphs.uniform(12, 2)
 CUDA = ["--device", "cuda"]
+STAND_IN = {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +62,7 @@ def tiny(monkeypatch, tmp_path):
 @pytest.fixture
 def as_if_on_a_gpu(monkeypatch):
     """The CPU in the GPU's place."""
-    monkeypatch.setattr(command, "gpu_facts", lambda: {"name": "a stand-in", "memory": 2**33, "driver": "1.0"})
+    monkeypatch.setattr(command, "gpu_facts", lambda: STAND_IN)
     monkeypatch.setattr(gpu, "synchronize", lambda: None)
     monkeypatch.setattr(gpu, "device_array", lambda array: array)
     monkeypatch.setattr(gridcut_cuda, "free_memory", lambda flush=True: 10**6)
@@ -299,14 +300,14 @@ def test_tables_on_a_gpu(capsys, monkeypatch):
 
 
 @pytest.mark.sim
-def test_matchings_in_the_simulator(tmp_path, capsys):
-    """In a process of their own, and in this one without a limit."""
-    for limit in ("60", "0"):
-        how = ["--method", "auto,apfb-gpubfs_wr-ct", "--runs", "1", "--timeout", limit, "--cache", str(tmp_path)]
-        assert main(["matching", *CUDA, "tiny", *how]) == 0
-        rows = [row for row in rows_of(capsys.readouterr().out) if len(row) > 8]
-        assert [row[5] for row in rows] == ["✓", "✓"]
-    assert main(["greedy", *CUDA, "grid", "--runs", "1", "--timeout", "0", "--cache", str(tmp_path)]) == 0
+def test_matchings_in_the_simulator(tmp_path, capsys, monkeypatch):
+    """Without a limit, in this process: others have no simulator."""
+    monkeypatch.setattr(command, "gpu_facts", lambda: STAND_IN)
+    here = ["--runs", "1", "--timeout", "0", "--cache", str(tmp_path)]
+    assert main(["matching", *CUDA, "tiny", "--method", "auto,apfb-gpubfs_wr-ct", *here]) == 0
+    rows = [row for row in rows_of(capsys.readouterr().out) if len(row) > 8]
+    assert [row[5] for row in rows] == ["✓", "✓"]
+    assert main(["greedy", *CUDA, "grid", *here]) == 0
     rows = {row[3]: row for row in rows_of(capsys.readouterr().out, "grid")}
     assert all(row[4] == "✓" for row in rows.values())
     assert all(rows[f"{name}, GPU"][5] == "✓" for name in ("parallel", "parallel, heaviest"))
