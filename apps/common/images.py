@@ -179,10 +179,11 @@ def silence_decoders() -> None:
     For a process of its own, such as the page's server; nothing changes if something replaced sys.stderr.
     """
     warnings.filterwarnings("ignore", module="PIL")
-    if sys.stderr is None or sys.stderr is not sys.__stderr__:
+    stream = sys.stderr
+    if stream is None or stream is not sys.__stderr__:
         return
-    sys.stderr.flush()
-    sys.stderr = open(os.dup(2), "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace")
+    stream.flush()
+    sys.stderr = open(os.dup(2), "w", buffering=1, encoding=stream.encoding, errors="backslashreplace")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 

@@ -62,7 +62,8 @@ def averages(scores: list[FlowScores]) -> dict[str, FlowScores]:
     """Return the mean scores of several pairs, "by image" and "pooled", over all their pixels."""
     values = np.array(scores)
     pixels = values[:, -1]
-    return {
-        how: FlowScores(*np.average(values[:, :-1], 0, weights).tolist(), int(pixels.sum()))
-        for how, weights in (("by image", None), ("pooled", pixels))
-    }
+    found = {}
+    for how, weights in (("by image", None), ("pooled", pixels)):
+        means = np.average(values, 0, weights).tolist()
+        found[how] = FlowScores(*means)._replace(pixels=int(pixels.sum()))
+    return found

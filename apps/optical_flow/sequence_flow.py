@@ -47,12 +47,11 @@ def flow_sequence(
         As `flow`; the message names the frame.
     """
     check_linker(linker, fast, method)
-    how = {"linker": linker, "method": method, "fast": fast, "device": device}
     threads = max(1, thread_count() // PAIRS_AT_ONCE)
     pairs = min(PAIRS_AT_ONCE, thread_count())
 
     def flow_of_pair(pair):
-        return flow_of_frames(*pair, **how)
+        return flow_of_frames(*pair, linker=linker, method=method, fast=fast, device=device)
 
     # OpenCV has one limit of threads for the whole process: it is restored in the end.
     with limited_threads(thread_count()):
