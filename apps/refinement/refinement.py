@@ -186,7 +186,8 @@ def _placed(
         preference[each.part] = np.rint(each.preference * UNIT)
         guess = enlarged == value
         if has_both(guess):
-            guess = placed_outline(rgb, marks, guess, preference, SMOOTHNESS * (guess.size / labels.size) ** 0.5, False)
+            costs, smoothness = np.stack([preference, 0 * preference]), SMOOTHNESS * (guess.size / labels.size) ** 0.5
+            guess = placed_outline(rgb, marks, guess.astype(np.int16), costs, smoothness, False) > 0
         placed[guess] = value
     return placed
 

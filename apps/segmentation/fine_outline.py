@@ -1,4 +1,4 @@
-"""Place the outline of an object in the full image, given the labelling of a reduced image.
+"""Place the outlines of objects in the full image, given the labelling of a reduced image.
 
 The labels of the reduced image are right except along their outline, where a pixel of the full image may belong to
 either side.  Only pixels within MAX_SHIFT reduced pixels of the outline are free; all others keep their label.  Their
@@ -21,9 +21,8 @@ from apps.common.images import as_floats
 from apps.common.rectangles import Rectangle, absolute, bounds, relative, tiles_of, widened
 from apps.common.row_blocks import in_parallel
 from apps.segmentation.colour_models import lab_image
-from apps.segmentation.grid_cut import banded_cut
+from apps.segmentation.grid_cut import banded_cut, edges_outside, minimum
 from apps.segmentation.image_sizes import enlarged_part
-from apps.segmentation.marks import BACKGROUND, OBJECT
 from apps.segmentation.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
 
 MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
@@ -33,19 +32,19 @@ MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this differenc
 SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
 
 
-def placed_outline(rgb, marks, guess, preference, smoothness, soft, closed=None) -> np.ndarray:
-    """The labelling `guess` with its outline placed along the edges of the image.
+def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None) -> np.ndarray:
+    """The labelling `guess` with its outlines placed along the edges of the image.
 
     Parameters
     ----------
     rgb : ndarray, shape (H, W, 3)
         Image, float32 in [0, 1] or uint8.
-    marks : ndarray of int8, shape (H, W)
-        Marks of apps.segmentation.marks.
-    guess : ndarray of bool, shape (H, W)
-        Labelling of the reduced image, enlarged.
-    preference : ndarray of int32, shape (h, w)
-        Cost of the background minus cost of the object in the reduced image, in 1 / UNIT nats.
+    marks : ndarray of int, shape (H, W)
+        Label of each marked pixel, below 0 where there is no mark.
+    guess : ndarray of int16, shape (H, W)
+        Labelling of the reduced image, enlarged: 0 .. L - 1.
+    costs : ndarray of int32, shape (L, h, w)
+        Costs of the labels in the reduced image, in 1 / UNIT nats.
     smoothness : float
         Weight of an edge of length 1 between equal colours, in nats.
     soft : bool
@@ -55,17 +54,18 @@ def placed_outline(rgb, marks, guess, preference, smoothness, soft, closed=None)
 
     Returns
     -------
-    ndarray of bool, shape (H, W)
-        True on the object; equals `guess` away from its outline.
+    ndarray of int16, shape (H, W)
+        Labels; they equal `guess` away from its outlines.
 
     Notes
     -----
-    Time and memory O(tiles that contain outline), apart from the result.
+    Time and memory O(tiles that contain outline), apart from the result.  In a tile with more than two labels, these
+    are found by alpha-expansion.
     """
     labels = guess.copy()
-    scale = (guess.size / preference.size) ** 0.5
+    scale = (guess.size / costs[0].size) ** 0.5
     width = math.ceil(MAX_SHIFT * scale)
-    outline = _Outline(rgb, marks, guess, preference, smoothness, soft, width, closed)
+    outline = _Outline(rgb, marks, guess, costs, smoothness, soft, width, closed)
 
     def place(tile):
         labels[tile] = outline.placed(tile)
@@ -84,12 +84,12 @@ def mean_contrast(rgb) -> float:
 class _Outline:
     """The image, the guess and the parameters of `placed_outline`; `width` of the free band in pixels."""
 
-    def __init__(self, rgb, marks, guess, preference, smoothness, soft, width, closed):
+    def __init__(self, rgb, marks, guess, costs, smoothness, soft, width, closed):
         import cv2
 
         self.closed = closed
         self.rgb, self.marks, self.guess, self.soft, self.width = rgb, marks, guess, soft, width
-        self.preference = np.clip(preference, -MAX_PREFERENCE, MAX_PREFERENCE).astype(np.float32)
+        self.costs = np.minimum(costs - costs.min(axis=0), MAX_PREFERENCE).astype(np.float32)
         self.beta = CONTRAST / mean_contrast(rgb)
         self.weight = smoothness * UNIT
         self.forbidden = np.int32(8 * self.weight + 1)  # exceeds the total weight of all edges of a pixel
@@ -99,7 +99,7 @@ class _Outline:
     def crosses(self, tile: Rectangle) -> bool:
         """Whether pixels of the tile are free."""
         part = self.guess[widened(tile, self.width, self.guess.shape)]
-        return bool(part.any()) and not part.all()
+        return bool(part.min() != part.max())
 
     def placed(self, tile: Rectangle) -> np.ndarray:
         """Labels of the tile."""
@@ -107,13 +107,12 @@ class _Outline:
 
         around = widened(tile, MARGINS * self.width, self.guess.shape)
         guess = self.guess[around]
-        codes = guess.view(np.uint8)
-        free = cv2.dilate(codes, self.disc) - cv2.erode(codes, self.disc)
+        free = cv2.dilate(guess, self.disc) != cv2.erode(guess, self.disc)
         self._hold_sides(free, around)
         labels = guess.copy()
         if (box := bounds(free)) is not None:
             box = widened(box, 1, guess.shape)
-            labels[box] = self._cut(absolute(box, around), guess[box], free[box] > 0)
+            labels[box] = self._cut(absolute(box, around), guess[box], free[box])
         return labels[relative(tile, around)]
 
     def _hold_sides(self, free, around) -> None:
@@ -129,17 +128,25 @@ class _Outline:
             free[:, -1] = 0
 
     def _cut(self, where, guess, free):
-        """Minimum cut of a part of the image, in which the pixels that are not free keep their label."""
+        """Labels of minimum energy of a part of the image, in which the pixels that are not free keep theirs."""
         lab = lab_image(as_floats(self.rgb[where]))
         edges = gridcut.contrast_edges(lab, weight=self.weight, connectivity=8, beta=self.beta, dtype=np.int32)
-        closed = None if self.closed is None else self.closed[where]
-        return banded_cut(*self._costs(where), edges, guess, free, self.forbidden, closed)[0]
+        if self.closed is not None:
+            free = free & ~self.closed[where]
+            edges = edges_outside(self.closed[where], edges)
+        values = np.unique(guess)
+        costs = [self._costs(where, value) for value in values]
+        if len(values) == 2:
+            is_last = banded_cut(*costs, edges, guess == values[1], free, self.forbidden)[0]
+            return values[is_last.view(np.uint8)]
+        unary = np.where(free, costs, np.where(guess == values[:, None, None], 0, self.forbidden))
+        return values[minimum(unary.astype(np.int32), edges, "cpu", np.searchsorted(values, guess)).labels]
 
-    def _costs(self, where):
-        """Costs of the background and of the object for a part of the image, int32, one of them 0."""
-        preference = enlarged_part(self.preference, where, self.guess.shape).astype(np.int32)
+    def _costs(self, where, value):
+        """Costs of a label for a part of the image, int32."""
+        costs = enlarged_part(self.costs[value], where, self.guess.shape).astype(np.int32)
         marks = self.marks[where]
         strength = np.int32(SOFT_STROKE * UNIT) if self.soft else self.forbidden
-        preference[marks == OBJECT] = strength
-        preference[marks == BACKGROUND] = -strength
-        return np.maximum(preference, 0), np.maximum(-preference, 0)
+        costs[marks >= 0] = strength
+        costs[marks == value] = 0
+        return costs

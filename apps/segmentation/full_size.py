@@ -1,8 +1,7 @@
 """Labels of an image of any size, which is segmented at reduced size if it is large.
 
-One object is segmented at WORKING_PIXELS pixels, and the outline found is then placed in the full image, by cuts along
-it (apps.segmentation.fine_outline).  Several objects are segmented at REDUCED_PIXELS pixels; models fitted to the
-enlarged labels serve one minimisation over the full image.
+One object is segmented at WORKING_PIXELS pixels, several at REDUCED_PIXELS, as each round of fits takes many cuts.  The
+outlines found are then placed in the full image, by cuts along them (apps.segmentation.fine_outline).
 """
 
 import math
@@ -13,11 +12,11 @@ import gridcut
 from apps.common.clock import Clock
 from apps.segmentation.connected_parts import keep_parts, tidied
 from apps.segmentation.fine_outline import placed_outline
-from apps.segmentation.fit import Check, Found, find, kept, with_parts_reassigned
+from apps.segmentation.fit import Check, Found, find
 from apps.segmentation.grid_cut import GridCut, minimum
 from apps.segmentation.image_sizes import at_centres, reduced_shape
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both
-from apps.segmentation.model import ImageView, Request, prior_of
+from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.model import ImageView, Request
 from apps.segmentation.terms import BOX_SMOOTHNESS, SMOOTHNESS
 from gridcut.device import DeviceName
 
@@ -46,7 +45,7 @@ def find_labels(
     clock = Clock() if clock is None else clock
     found = None
     if view.size > (WORKING_PIXELS if request.is_single else LARGE_PIXELS):
-        found = _found_at_reduced_size(view, request, device, clock, check)
+        found = _placed(view, request, device, clock, check)
     if found is None:
         found = find(view, request, device, clock, check, grid)
     if request.min_area == 1:
@@ -70,10 +69,7 @@ def certifiable(view: ImageView, request: Request, found: Found, device: DeviceN
     """The last cut with `check`, solved again if it is stale."""
     if not isinstance(found.solved, gridcut.Cut):
         return found.solved
-    if found.small is not None:
-        if not request.is_single:
-            return found.solved
-        view = _working_view(view, request)
+    view = view if found.small is None else _working_view(view, request)
     return minimum(view.costs(found.models).everywhere(found.marks), view.edges(request.is_box), device)
 
 
@@ -84,49 +80,28 @@ def _working_view(view: ImageView, request: Request) -> ImageView:
     return view.smaller(reduced_shape(view.shape, WORKING_PIXELS), (WORKING_PIXELS / REDUCED_PIXELS) ** 0.5)
 
 
-def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
-    """Labels from those of a reduced image; None if something is lost in it."""
+def _placed(view: ImageView, request: Request, device: DeviceName, clock: Clock, check: Check) -> Found | None:
+    """Labels of a reduced image, with their outlines placed in the full one; None if something is lost."""
     small_view = _working_view(view, request)
     smaller = request.reduced(small_view.shape)
     clock.charge("reduce")
     if smaller is None:
         return None
     small = find(small_view, smaller, device, clock, check)
-    guess = at_centres(small.labels, view.shape)
-    guess = np.where(request.marks == OPEN, guess, request.marks)
-    if not request.is_single:
-        return _refined(view, request, guess, small, device, clock, check)
-    return _placed(view, request, guess > BACKGROUND, small_view, smaller, small, clock)
-
-
-def _placed(view, request, guess, small_view, smaller, small, clock) -> Found | None:
-    """Place the outline of the enlarged object in the full image; None if there is none."""
-    if not has_both(guess):
+    values = np.array(small.models.values, np.int16)
+    place_of = np.full(values[-1] + 2, OPEN, np.int16)  # the last one is that of no mark
+    place_of[values] = np.arange(len(values))
+    marks = place_of[request.marks]
+    guess = np.where(marks == OPEN, at_centres(place_of[small.labels], view.shape), marks)
+    if guess.min() == guess.max():
         return None
     smoothness = (BOX_SMOOTHNESS if request.is_box else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
-    as_background, as_object = small_view.costs(small.models).everywhere(smaller.marks)
-    marks = np.minimum(request.marks, OBJECT)
-    mask = placed_outline(
-        view.image(), marks, guess, as_background - as_object, smoothness, request.soft, closed=view.closed
-    )
+    costs = small_view.costs(small.models).everywhere(smaller.marks)
+    labels = values[placed_outline(view.image(), marks, guess, costs, smoothness, request.soft, closed=view.closed)]
     clock.charge("outline")
-    labels = keep_parts(mask * np.int16(small.models.values[1]), request.anchors, request.keep)
+    if values[0] == BACKGROUND:
+        labels = keep_parts(labels, request.anchors, request.keep)
+    elif request.keep == "touching":  # without a background, parts that touch no mark become part of others
+        labels = tidied(labels, request.anchors, labels.size + 1)
     clock.charge("parts")
     return small._replace(labels=labels, small=small)
-
-
-def _refined(view, request, guess, small, device, clock, check) -> Found:
-    """Minimise over the full image, with models fitted to the enlarged labels."""
-    edges = view.begin_edges(request.is_box)
-    prior = prior_of(view, request)
-    counts = prior.blended([view.counts(guess == value) for value in prior.values])
-    models = view.models(prior, counts, request.soft)
-    clock.charge("models")
-    grid = GridCut(edges, device)
-    grid.load(view.costs(models), request.marks, guess)
-    labels, energy = kept(grid.solve(check), request.marks, request, grid)
-    found = Found(labels, models, (energy,), request.marks, grid.solved, small)
-    clock.charge("cuts")
-    found = with_parts_reassigned(view, request, found, edges(), device)
-    clock.charge("parts")
-    return found

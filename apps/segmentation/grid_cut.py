@@ -205,19 +205,16 @@ def minimum(unary: np.ndarray, edges: dict, device: DeviceName, start: np.ndarra
     return labelling(unary, edges, label_distances(len(unary), "potts", 1), start=start, device=device)
 
 
-def banded_cut(source, sink, edges, guess, free, forbidden=FORBIDDEN, closed=None, device: DeviceName = "cpu"):
+def banded_cut(source, sink, edges, guess, free, forbidden=FORBIDDEN, device: DeviceName = "cpu"):
     """Minimum cut in a band of an image, and its labels, bool (H, W), which are those of a guess elsewhere.
 
     source, sink   costs of the background and of the object, int32 (H, W)
     free           pixels of the band; the pixels beside it are held, and no others take part
     forbidden      exceeds the total weight of all edges of a pixel
-    closed         pixels that take no part even there; or None
     """
     import cv2
 
     taking_part = cv2.dilate(free.view(np.uint8), np.ones((3, 3), np.uint8)) > 0
-    if closed is not None:
-        taking_part &= ~closed
     held = taking_part & ~free
     source = np.where(held, np.int32(forbidden) * guess, source)
     sink = np.where(held, np.int32(forbidden) * ~guess, sink)

@@ -104,6 +104,11 @@ class ImageView:
             return self._open.lab
         return lab_image(as_floats(self.image()))
 
+    @property
+    def steps(self) -> np.ndarray:
+        """Colours whose differences count along a path, float32 (H, W, 3)."""
+        return self.lab if self.scale == 1 else self.lab * np.float32(self.scale)
+
     @cached_property
     def palette(self):
         """The colours, see apps.segmentation.colour_models."""
@@ -336,7 +341,7 @@ def _prior_of_mask(view, request, values, strokes) -> Prior:
     found = _what_mask_says(view, request)
     inside, outside = found.seeds
     preference = geodesic_preference(
-        view.lab if view.scale == 1 else view.lab * np.float32(view.scale),
+        view.steps,
         is_object | (inside & ~is_background),
         is_background | (outside & ~is_object),
     )
@@ -373,7 +378,7 @@ def _prior_of_several(view, request, values, strokes) -> Prior:
                 places[core & (marks == OPEN)] = place
     share = np.count_nonzero(marks != OPEN) / marks.size
     weight = GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
-    location = (weight * UNIT) * geodesic_excess(view.lab, places, len(values))
+    location = (weight * UNIT) * geodesic_excess(view.steps, places, len(values))
     counts = strokes
     if request.mask is not None:
         costs = UNIT * found.costs
