@@ -137,7 +137,7 @@ class _Outline:
         values = np.unique(guess)
         costs = [self._costs(where, value) for value in values]
         if len(values) == 2:
-            is_last = banded_cut(*costs, edges, guess == values[1], free, self.forbidden)[0]
+            is_last, _ = banded_cut(costs[0], costs[1], edges, guess == values[1], free, self.forbidden)
             return values[is_last.view(np.uint8)]
         unary = np.where(free, costs, np.where(guess == values[:, None, None], 0, self.forbidden))
         return values[minimum(unary.astype(np.int32), edges, "cpu", np.searchsorted(values, guess)).labels]

@@ -81,7 +81,7 @@ def relaxed(image: np.ndarray, distance: np.ndarray, spacing=None, taking_part: 
     for k, step in enumerate(steps):
         here, there = pairs(image, step)
         change = here - there
-        square = np.einsum("...c,...c->...", change, change) + np.float32(((step * sides) ** 2).sum())
+        square = np.einsum("...c,...c->...", change, change) + np.float32(np.square(step * sides).sum())
         if taking_part is not None:
             square[~np.logical_and(*pairs(taking_part, step))] = UNREACHED**2
         pairs(length[..., k], step)[0][...] = np.sqrt(square)

@@ -42,7 +42,7 @@ class Mask(NamedTuple):
         """The objects, ascending, for several perhaps with the background."""
         return labels_in(self.values) if self.has_labels else (OBJECT,)
 
-    def at(self, shape: tuple[int, int]) -> "Mask | None":
+    def at(self, shape: tuple[int, ...]) -> "Mask | None":
         """The mask at a smaller size; None if the object or the background is lost in it."""
         values = at_centres(self.values, shape) if self.has_labels else reduced_mask(self.values, shape)
         is_lost = has_both(is_inside(self.values)) and not has_both(is_inside(values))

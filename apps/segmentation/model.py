@@ -251,7 +251,7 @@ class Request:
         values = self.values
         return len(values) == 2 and values[0] == BACKGROUND
 
-    def reduced(self, shape: tuple[int, int]) -> "Request | None":
+    def reduced(self, shape: tuple[int, ...]) -> "Request | None":
         """The request at a smaller size; None if marks, the open pixels or the mask are lost in it."""
         marks = reduced_marks_by_share(self.marks, shape)
         mask = None if self.mask is None else self.mask.at(shape)
