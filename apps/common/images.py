@@ -179,8 +179,8 @@ def silence_decoders() -> None:
     For a process of its own, such as the page's server; nothing changes if something replaced sys.stderr.
     """
     warnings.filterwarnings("ignore", module="PIL")
-    stream = sys.stderr
-    if stream is None or stream is not sys.__stderr__:
+    stream = sys.__stderr__
+    if stream is None or sys.stderr is not stream:
         return
     stream.flush()
     sys.stderr = open(os.dup(2), "w", buffering=1, encoding=stream.encoding, errors="backslashreplace")
