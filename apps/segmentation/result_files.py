@@ -94,7 +94,10 @@ def families_of(kinds: tuple[str, ...], name: str, several: bool) -> tuple[str, 
 
 
 def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
-    """Contents of an image's files by kind; figures are drawn one by one, and compressed in parallel."""
+    """Contents of an image's files by kind; figures are drawn one by one, and compressed in parallel.
+
+    The cut-outs of several objects may be many, so each is compressed before the next one is drawn.
+    """
     import numpy as np
 
     from apps.common import figures
@@ -131,6 +134,9 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
             encoders[kind] = partial(encoded_labels, labels, metadata)
         elif kind == "legend":
             encoders[kind] = partial(encoded_legend, image, labels, objects())
+        elif kind.startswith("object"):
+            content = encoded_image(figure(kind), ".png", metadata)
+            encoders[kind] = partial(bytes, content)
         else:
             encoders[kind] = partial(encoded_image, figure(kind), ".png", metadata)
     return dict(zip(encoders, in_parallel(list(encoders.values())), strict=True))

@@ -65,31 +65,6 @@ def test_box_and_trimap(files, scene, how, capsys):
     assert abs(report["object_pixels"] - scene.truth.sum()) < 20
 
 
-@pytest.fixture
-def folder(files):
-    """Three images, the second of them broken, with strokes."""
-    (files / "in").mkdir()
-    (files / "marks").mkdir()
-    photo, strokes = (files / "photo.png").read_bytes(), (files / "strokes.png").read_bytes()
-    for name in "abc":
-        (files / "in" / f"{name}.png").write_bytes(photo[:200] if name == "b" else photo)
-        (files / "marks" / f"{name}.png").write_bytes(strokes)
-    return files
-
-
-def test_a_failed_image_does_not_stop_the_others(folder, capsys):
-    status = run(folder, "--strokes", folder / "marks", "--threads", 2, "--json", folder / "r.json", image="in")
-    assert status == 1
-    captured = capsys.readouterr()
-    assert "2 done, 1 failed" in captured.out
-    assert re.search(r"cutmatch segment: .*b\.png: image: cannot read", captured.err)
-    report = json.loads((folder / "r.json").read_text("utf-8"))
-    assert [entry["image"][-5:] for entry in report["images"]] == ["a.png", "c.png"]
-    assert len(report["failures"]) == 1
-    names = sorted(p.name for p in (folder / "out").iterdir() if p.suffix != ".json")
-    assert names == [f"{n}-{k}.png" for n in "ac" for k in ("cutout", "mask", "overlay", "strokes")]
-
-
 def test_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo_jobs, "EXAMPLES", {"disc": None, "saucer": (4, 4, 28, 28)})
     monkeypatch.setattr(demo_jobs, "samples_folder", lambda: tmp_path)

@@ -161,19 +161,6 @@ def test_command_on_an_image(files, several, capsys):
     assert re.search(r"3 labels, .*mean IoU (9|10)\d", capsys.readouterr().out)
 
 
-def test_folder_of_images(files, capsys):
-    (files / "in").mkdir()
-    (files / "marks").mkdir()
-    for name in "ab":
-        (files / "in" / f"{name}.png").write_bytes((files / "photo.png").read_bytes())
-    (files / "marks" / "a.png").write_bytes((files / "seeds.png").read_bytes())
-    assert run(files, "in", "--label-strokes", files / "marks", "--threads", 1) == 1
-    captured = capsys.readouterr()
-    assert "1 done, 1 failed" in captured.out
-    assert "has no file named 'b'" in captured.err
-    assert (files / "out" / "a-labels.png").exists()
-
-
 @pytest.mark.parametrize(("image", "options"), [("volume.npy", []), ("volume.tif", []), ("slices", ["--volume"])])
 def test_command_on_a_volume(ball, image, options, capsys):
     files, volume, _, truth = ball

@@ -171,19 +171,3 @@ def test_writes_labels_outlines_and_means(files, capsys):
     assert report["levels"][0]["truth"]["boundary_recall_percent"] > 90
     assert report["levels"][0]["truth"]["undersegmentation_error_percent"] < 5
     assert "6 regions" in capsys.readouterr().out
-
-
-def test_a_folder(files, capsys):
-    photos = files / "photos"
-    photos.mkdir()
-    (files / "photo.png").rename(photos / "a.png")
-    Image.fromarray(np.zeros((3, 3), np.uint8)).save(photos / "small.png")
-    (photos / "broken.png").write_text("no image")
-    assert run(files, "photos", "--regions", 20, "--json", "-") == 1
-    answer = capsys.readouterr()
-    report = json.loads(answer.out)
-    assert [r["image"].endswith("a.png") for r in report["images"]] == [True]
-    assert [f["image"][-9:] for f in report["failures"]] == ["roken.png", "small.png"]
-    assert "regions must be an integer from 1 to 9" in answer.err
-    assert run(files, "photos", "--regions", 2) == 1
-    assert "2 done, 1 failed" in capsys.readouterr().out
