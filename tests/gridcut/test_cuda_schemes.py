@@ -1,7 +1,5 @@
 """The CUDA methods of papers, on tiny grids in numba's simulator."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from gridcut.core.cut import labels_of
 from gridcut.core.cut_capacity import cut_capacity
 from gridcut.core.load import load
 from gridcut.core.problem import check_problem
+from gridcut.methods import METHODS
 from gridcut.papers import push_relabel
 from tests.gridcut import oracles
 
@@ -25,8 +24,8 @@ SCHEMES = {
 }
 
 
-def module_of(scheme):
-    return importlib.import_module("gridcut.papers." + scheme)
+def solver_of(scheme):
+    return METHODS[scheme.removesuffix("_cuda")].on("cuda").function
 
 
 def cut_of(source, sink, edges, mask, scheme, **keywords):
@@ -37,7 +36,7 @@ def cut_of(source, sink, edges, mask, scheme, **keywords):
     grid, views = load(problem)
     excess, residual = cuda.to_device(grid.excess), cuda.to_device(grid.residual)
     parameters = {**SCHEMES[scheme], **keywords}
-    sink_side, stats = module_of(scheme).solve(grid._replace(excess=excess, residual=residual), **parameters)
+    sink_side, stats = solver_of(scheme)(grid._replace(excess=excess, residual=residual), **parameters)
     grid = grid._replace(excess=excess.copy_to_host(), residual=residual.copy_to_host())
     labels = labels_of(problem, grid, sink_side.copy_to_host())
     value = cut_capacity(views, labels, problem.is_float)
@@ -120,7 +119,7 @@ def test_cancelled_arcs_leave_the_same_problem():
 
 @pytest.mark.parametrize("scheme", ["lock_free_cuda", "hybrid"])
 def test_fallback_is_exact(scheme, monkeypatch):
-    monkeypatch.setattr(module_of(scheme), "FALLBACK_ROUND", 1)
+    monkeypatch.setitem(solver_of(scheme).__globals__, "FALLBACK_ROUND", 1)
     rng = np.random.default_rng(7)
     check(*oracles.random_problem(rng, (5, 5), gridcut.neighbourhood(8)), scheme)
 
