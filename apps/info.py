@@ -6,6 +6,7 @@ Include the output in bug reports.
 import os
 import platform
 import re
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -103,7 +104,10 @@ def _ready(folder: Path) -> int:
 
 
 def _size(folder: Path) -> dict[str, int]:
-    sizes = [path.stat().st_size for path in folder.glob("*.nbc")]
+    sizes = []
+    for path in folder.glob("*.nbc"):
+        with suppress(FileNotFoundError):  # another process has just replaced it
+            sizes.append(path.stat().st_size)
     return {"kernels": len(sizes), "bytes": sum(sizes)}
 
 

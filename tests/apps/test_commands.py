@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, demo_jobs
+from apps import cli, demo_jobs, info
 from apps.common import clock
 from apps.motion import samples
 from apps.segmentation import segment_command as segment
@@ -114,6 +114,12 @@ def test_info(capsys):
     assert re.search(r"^gpu +(none|\S.* GiB, driver \S)", printed, re.MULTILINE)
     assert cli.main(["info", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
+
+
+def test_info_leaves_out_a_kernel_that_another_process_replaces(tmp_path):
+    (tmp_path / "a.nbc").write_bytes(b"12")
+    (tmp_path / "b.nbc").symlink_to("gone")
+    assert info._size(tmp_path) == {"kernels": 1, "bytes": 2}
 
 
 def test_command_line(capsys):
