@@ -52,7 +52,7 @@ def plain_segment(image: np.ndarray, strokes: np.ndarray) -> np.ndarray:
     ndarray of bool, shape (H, W)
         True on the object.
     """
-    lab = cv2.cvtColor(np.float32(image) / 255, cv2.COLOR_RGB2LAB)
+    lab = cv2.cvtColor(image.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
     colour = bins_of(lab)
     edges = weights_of(lab)
     inside, outside = strokes == OBJECT, strokes == BACKGROUND
@@ -80,7 +80,7 @@ def weights_of(lab: np.ndarray) -> dict:
 
 def bins_of(lab: np.ndarray) -> np.ndarray:
     """The bin of each pixel's colour, (H, W), from 0 to BINS**3 - 1."""
-    scaled = (lab + np.float32([0, 128, 128])) * np.float32([BINS / 100, BINS / 256, BINS / 256])
+    scaled = (lab + np.array([0, 128, 128])) * np.array([BINS / 100, BINS / 256, BINS / 256])
     return np.clip(scaled.astype(int), 0, BINS - 1) @ (BINS**2, BINS, 1)
 
 
