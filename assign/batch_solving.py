@@ -23,15 +23,7 @@ from assign.core.problem import (
 from assign.solving import solve
 from gridcut.device import DeviceName, resolve, thread_count
 from gridcut.device.arguments import INT64_MAX, check_count, check_switch
-from gridcut.device.arrays import (
-    DeviceArray,
-    on_device,
-    return_as,
-    to_host,
-    to_library,
-    upload,
-    wrap_device_array,
-)
+from gridcut.device.arrays import DeviceArray, on_device, return_as, to_host, to_library, upload, wrap_device_array
 from gridcut.device.result import Result
 
 # Costs on the host from which device="auto" uses a GPU.  Timed on an H200, transfers included: at least as fast as 16

@@ -34,7 +34,7 @@ from assign.batch.batch_paths import (
     reduce_columns,
     reduce_rows,
 )
-from gridcut.device import atomic_add, inner_kernel, kernel, run_threads, thread_count
+from gridcut.device import atomic_add, inner_kernel, kernel, plain_kernel, run_threads, thread_count
 from gridcut.device.arguments import unmarked
 
 SOLVED, INFEASIBLE = 0, 1
@@ -43,7 +43,7 @@ MAX_SHARE = 16  # maximum number of problems that a thread takes at a time
 MIN_COSTS_PER_THREAD = 100_000  # half a millisecond; a thread starts in a tenth of one
 
 
-@kernel
+@plain_kernel
 def range_of(cost, n, m):
     """Minimum and maximum cost."""
     low = high = cost[0, 0]
@@ -60,7 +60,7 @@ def moved(number, low, bits, real):
     return real(number) if bits is None else real((np.int64(number) - low) << bits)
 
 
-@kernel
+@plain_kernel
 def fill(cost, n, m, flipped, low, bits, infinity, work):
     """Copy costs to `work`, transposed if flipped, shifted and packed; rows are padded with infinity."""
     real = work.dtype.type
@@ -171,7 +171,7 @@ def solve_one(memory, ids, cost, r, c, limit, floats, integers, col_of_row, u, v
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
-@kernel
+@plain_kernel
 def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
     """Solve problems until none is left; the atomic counter distributes them among threads."""
     items = cost.shape[0]

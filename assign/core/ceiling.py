@@ -18,14 +18,14 @@ Ahuja, Magnanti, Orlin. "Network Flows." Prentice Hall, 1993, section 9.3 (reduc
 import numpy as np
 
 from assign.core.certificate import tolerance
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 
 # A pair exceeds its prices by at most this many units: its own rounding, and two of a flow that is 1-optimal.
 ROUNDING_UNITS = 3
 SUM_ULPS = 64  # rounding of a sum of floats, in units in the last place
 
 
-@kernel
+@plain_kernel
 def paid_and_minimum(indptr, indices, cost, limit, col_of, paid, minimum):
     """paid[i] = cost of the pair (or limit) of row i; minimum[i] = its smallest possible cost."""
     for i in range(col_of.size):

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from assign.flow.flow_problem import UNLIMITED, GivenNetwork, Network, check_network
-from gridcut.device import CertificateError, kernel
+from gridcut.device import CertificateError, plain_kernel
 from gridcut.device.result import brief
 
 
@@ -108,7 +108,7 @@ def unbounded(network: Network) -> UnboundedFlowError | None:
     return UnboundedFlowError(arcs[cycle[::-1]], sum(cost[cycle].tolist()))
 
 
-@kernel
+@plain_kernel
 def negative_cycle(tail, head, cost, dist, entry, visit):
     """A node of a cycle of negative cost, which `entry`, the arc into each node, then contains; or -1.
 

@@ -30,7 +30,7 @@ import numpy as np
 from assign.flow.first_tree import IN_TREE, LOWER, UPPER, first_tree
 from assign.flow.flow_problem import UNLIMITED, Network
 from assign.flow.spanning_tree import DOWN, UP, Tree, exchange, join_of, shift_prices
-from gridcut.device import inlined_kernel, kernel
+from gridcut.device import inlined_kernel, plain_kernel
 
 MIN_BLOCK = 10  # arcs
 
@@ -65,7 +65,7 @@ def solve(network: Network, start=None):
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
-@kernel
+@plain_kernel
 def run(
     tail, head, capacity, cost, flow, state,
     parent, pred, up, thread, before, size, last, price, changed,

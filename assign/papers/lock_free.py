@@ -51,7 +51,7 @@ from assign.papers.scaling.refine import (
     update_prices,
 )
 from assign.papers.scaling.scale import solve_rows
-from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, plain_kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count
 
 HEAD, TAIL = 0, 16  # in different cache lines
@@ -62,7 +62,7 @@ SPIN_LIMIT = 20_000  # polls of an empty ring before a thread returns; about 20 
 RUNNING, DONE, PRICE_TOO_LOW = range(3)  # values of stop[0]; DONE also after an exception in a thread
 
 
-@kernel
+@plain_kernel
 def put(ring, ends, node):
     """Insert a node at the tail."""
     ticket = atomic_add(ends, TAIL, 1)
@@ -73,7 +73,7 @@ def put(ring, ends, node):
     atomic_store(ring, slot, empty + node + 1)
 
 
-@kernel
+@plain_kernel
 def take(ring, ends):
     """Remove and return the node at the head, or EMPTY."""
     while True:
@@ -90,7 +90,7 @@ def take(ring, ends):
             return found - empty - 1
 
 
-@kernel
+@plain_kernel
 def put_active(e, ring, ends):
     """Insert all active nodes into an empty queue; returns their total excess."""
     waiting = 0
@@ -106,7 +106,7 @@ def make_queue(nodes: int):
     return np.zeros(max(nodes, 1), np.int64), np.zeros(2 * TAIL, np.int64)
 
 
-@kernel
+@plain_kernel
 def push(network, waiting, ring, ends, x, a):
     """Lines 13 to 16: push a unit along edge a; returns the remaining excess of x."""
     y = network.head[a]
@@ -122,7 +122,7 @@ def push(network, waiting, ring, ends, x, a):
     return left
 
 
-@kernel
+@plain_kernel
 def lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle):
     """Algorithm 5.4 for one node after another, until f is a flow, no node is active, or after `cycle` operations."""
     first, last, head, _, c, u_f, _, e, p, x_nodes = network

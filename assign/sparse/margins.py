@@ -18,7 +18,7 @@ shorter than their sum, which bounds one small search per pair.  This is sensiti
 import numpy as np
 
 from assign.core.frontier import clear, make_frontier, push, take_nearest
-from gridcut.device import inner_kernel, kernel, run_threads, thread_count
+from gridcut.device import inner_kernel, plain_kernel, run_threads, thread_count
 
 MIN_PAIRS_PER_THREAD = 64
 
@@ -66,7 +66,7 @@ def _outside(ptr, end, slack, exit_cost, partner, partner_of_end) -> np.ndarray:
     return distance
 
 
-@kernel
+@plain_kernel
 def outside_kernel(ptr, end, slack, distance, partner, partner_of_end, frontier):
     """Compute the distance from outside to each column: it becomes unmatched, or takes a row from another column.
 
@@ -99,7 +99,7 @@ def outside_kernel(ptr, end, slack, distance, partner, partner_of_end, frontier)
                 push(frontier, distance, distance[other], np.uint32(other))
 
 
-@kernel
+@plain_kernel
 def inner_paths_kernel(
     indptr, col, slack, row_of_col, rows, cols, margin, first, stride, distance, visited, frontier
 ):  # fmt: skip

@@ -42,7 +42,7 @@ from assign.core.certificate import FLOAT_MAX, tolerance
 from assign.core.curve import curve, extent
 from assign.core.problem import METRICS
 from assign.sparse.sparse import solve
-from gridcut.device import atomic_add, inner_kernel, kernel, run_threads, thread_count
+from gridcut.device import atomic_add, inner_kernel, kernel, plain_kernel, run_threads, thread_count
 
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK = range(len(METRICS))  # in kernels, a metric is its index
 BLOCK = 32
@@ -131,7 +131,7 @@ def pair_distances(x, y, indptr, columns, metric):
     return cost
 
 
-@kernel
+@plain_kernel
 def pair_distances_kernel(x, y, indptr, columns, metric, first, end, cost):
     """cost[a] = distance of the pair a of the rows first to end - 1, in the same order of operations as `distances`."""
     for i in range(first, end):

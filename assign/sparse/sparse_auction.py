@@ -32,7 +32,7 @@ A phase takes O(n a) time for a arcs; the caller allocates all memory.
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import kernel, plain_kernel
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
@@ -81,7 +81,7 @@ def bid(start, columns, cost, limit, eps, unit, spread, budget, min_price, v, ro
     return top, bids
 
 
-@kernel
+@plain_kernel
 def release(start, columns, cost, limit, eps, v, col_of, row_of, waiting):
     """Unmatch rows that could save more than eps; returns the number of unmatched rows, which are in `waiting`.
 
@@ -117,7 +117,7 @@ def release(start, columns, cost, limit, eps, v, col_of, row_of, waiting):
     return top
 
 
-@kernel
+@plain_kernel
 def mean_gap(start, columns, cost, v):
     """Mean gap between a row's two cheapest columns, over the rows that have two; 0 if there are none."""
     total, rows = 0.0, 0

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assign.core.frontier import Frontier, clear, make_frontier, push, push_ready, take_nearest
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel, kernel, plain_kernel
 
 DONE, STOPPED = -1, -2  # instead of a row
 
@@ -193,7 +193,7 @@ def find_path(start, columns, cost, limit, infinity, v, arc_of, row_of, root, s)
     return best, target, n_seen, n_done
 
 
-@kernel
+@plain_kernel
 def find_arcs(start, columns, row_of, arc_of):
     """arc_of[i] = arc of row i to its column, or -1."""
     for i in range(arc_of.size):
@@ -207,7 +207,7 @@ def find_arcs(start, columns, row_of, arc_of):
                     break
 
 
-@kernel
+@plain_kernel
 def row_prices(start, columns, cost, limit, v, arc_of, u):
     """u[i] = price of each matched row, or the limit of an unmatched one."""
     for i in range(u.size):

@@ -15,7 +15,7 @@ koenig_cover: O(n + m + edges).
 
 import numpy as np
 
-from gridcut.device import CertificateError, kernel
+from gridcut.device import CertificateError, kernel, plain_kernel
 from matching.core.graph import BipartiteGraph, columns_are_valid
 from matching.core.sparse import INT32, plain, pointers_ascend
 
@@ -23,7 +23,7 @@ from matching.core.sparse import INT32, plain, pointers_ascend
 FINE = -1
 
 
-@kernel
+@plain_kernel
 def inspect_pairs(row_ptr, row_adj, row_match, col_match):
     """The first row, or n + column, with an invalid partner: out of range, not a neighbour, or not mutual; or FINE."""
     n, m = row_match.size, col_match.size
@@ -77,7 +77,7 @@ def koenig_cover(row_ptr, row_adj, row_match, col_match):
     return in_rows, in_cols
 
 
-@kernel
+@plain_kernel
 def uncovered(row_ptr, row_adj, in_rows, in_cols):
     """A row with an edge that is not covered, or to a column that does not exist; or FINE."""
     for r in range(in_rows.size):

@@ -16,16 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel, run_threads
-from matching.core.sparse import (
-    INT32,
-    INT64,
-    checked_shape,
-    disordered,
-    integers,
-    plain,
-    pointers_ascend,
-)
+from gridcut.device import kernel, plain_kernel, run_threads
+from matching.core.sparse import INT32, INT64, checked_shape, disordered, integers, plain, pointers_ascend
 
 FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # results of `_inspect`
 BLOCK_BITS = 13  # transposing uses blocks of 2^13 columns, whose counters take 64 kB
@@ -198,7 +190,7 @@ def columns_are_valid(graph: BipartiteGraph) -> bool:
     return len(col_ptr) == graph.cols + 1 and _inspect(col_ptr, col_adj, graph.rows) == FINE
 
 
-@kernel
+@plain_kernel
 def _inspect(ptr, adj, size):
     """FINE; UNSORTED: a list does not ascend strictly; OUTSIDE: an index is not in [0, size); DISORDERED pointers."""
     if not pointers_ascend(ptr, adj.size):
@@ -223,7 +215,7 @@ def _inspect(ptr, adj, size):
     return FINE if descents == 0 else UNSORTED
 
 
-@kernel
+@plain_kernel
 def _narrow(ptr, adj, size, narrow):
     """_inspect of int64 indices, which are copied to `narrow` as int32."""
     if not pointers_ascend(ptr, adj.size):
@@ -289,7 +281,7 @@ def _count_blocks(ptr, adj, first, last, blocks):
     return numbers
 
 
-@kernel
+@plain_kernel
 def _distribute(ptr, adj, first, last, position, within, entry):
     """Append the entries of the rows [first, last) to their blocks: column in the block, and row."""
     for i in range(first, last):

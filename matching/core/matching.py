@@ -130,7 +130,7 @@ class Matching(Result):
     def _portable(self):
         graph, row_match, col_match = self._on_host()
         return type(self), [
-            *(row_match, col_match, self.cardinality, self.method, self.init, self.device, self.stats, graph),
+            *(row_match, col_match, self.cardinality, self.method, self.init, self.device, self.stats, graph)
         ]
 
     def _on_host(self):

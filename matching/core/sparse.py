@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.arguments import INT32_MAX, plain_array
 from gridcut.device.arrays import on_device
 from gridcut.device.sparse import check_matrix
@@ -76,7 +76,7 @@ def checked_shape(shape) -> tuple[int, int]:
     return rows, cols
 
 
-@kernel
+@plain_kernel
 def pointers_ascend(ptr, most):
     """Whether pointers ascend from 0 to at most `most`; SciPy allows more indices than the last pointer."""
     if ptr[0] != 0 or ptr[-1] > most:

@@ -19,13 +19,13 @@ from numbers import Integral
 
 import numpy as np
 
-from gridcut.device import CertificateError, kernel
+from gridcut.device import CertificateError, kernel, plain_kernel
 from matching.core.certificate import certify, koenig_cover
 from matching.core.matching import Matching
 from matching.decomposition.fine_blocks import HORIZONTAL, SQUARE, VERTICAL, index_type
 
 
-@kernel
+@plain_kernel
 def misplaced(row_ptr, row_adj, row_block, col_block, row_part, col_part):
     """A row with an entry below the blocks, or between two blocks of its part if that is not square; -1: none."""
     for r in range(row_block.size):

@@ -50,7 +50,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel, kernel, plain_kernel
 from gridcut.device.intrinsics import prefetch
 from matching.core.counts import (
     AUGMENTATIONS,
@@ -168,7 +168,7 @@ def is_wide(head, tail, col_match, alpha):
     return (tail - head) * alpha >= col_match.size - tail
 
 
-@kernel
+@plain_kernel
 def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, counts, wide, alpha):
     """Search from queue[head:tail], level by level, until one is wide enough for bottom-up.
 

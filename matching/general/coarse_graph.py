@@ -73,11 +73,7 @@ class Hierarchy(Result):
     _fine: Level | None = field(default=None, repr=False)
 
     def check(
-        self,
-        graph: GraphLike | None = None,
-        *,
-        weight: ArrayLike | None = None,
-        vertex_weight: ArrayLike | None = None,
+        self, graph: GraphLike | None = None, *, weight: ArrayLike | None = None, vertex_weight: ArrayLike | None = None
     ) -> None:
         """Certify every level against the previous one.
 

@@ -19,14 +19,14 @@ import math
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import kernel, plain_kernel
 
 K = np.array([int(2**32 * abs(math.sin(i + 1))) for i in range(16)], np.uint32)
 R = np.array([7, 12, 17, 22] * 4, np.uint32)
 H = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], np.uint32)
 
 
-@kernel
+@plain_kernel
 def colour_sum(v, r):
     """h0 + h1 + h2 + h3 modulo 2^32; v and r are uint32."""
     h0, h1, h2, h3 = H[0], H[1], H[2], H[3]
@@ -47,7 +47,7 @@ def colour_sum(v, r):
     return np.uint32(h0 + h1 + h2 + h3)
 
 
-@kernel
+@plain_kernel
 def step_kernel(a, b, c, d, v, r, total, k, shift):
     """One of MD5's steps for many vertices: a becomes the new b, b the new c, and so on."""
     for i in range(np.uint64(a.size)):

@@ -20,12 +20,12 @@ O(n + m) time.
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from matching.general.general_graph import GeneralGraph
 from matching.general.order import ONE
 
 
-@kernel
+@plain_kernel
 def list_merges_kernel(ptr, adj, weight, partner, join, dominance, max_weight, child, into, rate):
     """List the pairs of a matching, and with `join` each unmatched vertex with the neighbour along its heaviest edge.
 
@@ -64,7 +64,7 @@ def list_merges_kernel(ptr, adj, weight, partner, join, dominance, max_weight, c
     return count
 
 
-@kernel
+@plain_kernel
 def label_kernel(parent, number, last, label, following):
     """Number the clusters and link their vertices; returns the number of clusters.
 
@@ -87,7 +87,7 @@ def label_kernel(parent, number, last, label, following):
     return count
 
 
-@kernel
+@plain_kernel
 def merge_kernel(ptr, adj, weight, label, following, position, upper_ptr, upper_adj, upper_weight, degree):
     """Edges from each coarse vertex to those of higher number, in any order, and the degrees of all."""
     count = np.int64(0)
@@ -120,7 +120,7 @@ def merge_kernel(ptr, adj, weight, label, following, position, upper_ptr, upper_
         upper_ptr[c] = count
 
 
-@kernel
+@plain_kernel
 def mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, free, adj, weight):
     """Edges stored at both ends, ascending in each row; `free` holds a copy of the starts of the rows.
 
@@ -147,7 +147,7 @@ def mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, free, adj, weight):
             k += ONE
 
 
-@kernel
+@plain_kernel
 def expansion_kernel(ptr, adj, weight, root, rated):
     """weight / sqrt(product of the weights of the ends), bitwise equal at both ends.
 

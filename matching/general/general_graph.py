@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel, kernel, plain_kernel
 from gridcut.device.arguments import INT64_MAX, plain_array
 from gridcut.device.arrays import download
 from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
@@ -166,7 +166,7 @@ def survey(ptr, adj, bits, of_lower, of_upper, first, last):
     return UNSORTED if is_unsorted else LOOPS if has_loops else CLEAN, total, max_bits
 
 
-@kernel
+@plain_kernel
 def compare_ends(ptr, adj, weight, weighted, next_entry):
     """Whether each edge is stored at both ends with the same weight; `next_entry` holds a copy of the row starts.
 

@@ -9,7 +9,7 @@ vertex by the lower index of the other end.
 
 import numpy as np
 
-from gridcut.device import CertificateError, inner_kernel, kernel
+from gridcut.device import CertificateError, inner_kernel, plain_kernel
 from matching.core.certificate import indices_field
 from matching.core.sparse import pointers_ascend
 from matching.general.general_graph import GeneralGraph
@@ -25,7 +25,7 @@ MESSAGES = {
 }
 
 
-@kernel
+@plain_kernel
 def weigh_kernel(ptr, adj, weight, partner, matched):
     """The weight of each vertex's matched edge, 0 if unmatched; returns the first violation of a matching, or VALID."""
     for v in range(partner.size):
@@ -52,7 +52,7 @@ def weigh_kernel(ptr, adj, weight, partner, matched):
     return VALID, -1, -1
 
 
-@kernel
+@plain_kernel
 def total_kernel(ptr, adj, weight, partner):
     """The weight of a matching whose pairs are edges."""
     total = weight.dtype.type(0)
@@ -72,7 +72,7 @@ def is_dominated(matched, partner, v, w, weight):
     return partner[v] >= 0 and (matched[v] > weight or (matched[v] == weight and partner[v] < w))
 
 
-@kernel
+@plain_kernel
 def find_violation_kernel(ptr, adj, weight, partner, matched, heaviest_first):
     """An edge that should be in the matching."""
     for v in range(partner.size):

@@ -36,7 +36,7 @@ O(n + m log(maximum degree)) time; 26 bytes per vertex, and 4 per entry if there
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel, thread_count
+from gridcut.device import inner_kernel, kernel, plain_kernel, thread_count
 from gridcut.device.intrinsics import prefetch
 from matching.general.one_sided import PREFETCH_DISTANCE, heaviest_unmatched, prefetch_list
 from matching.general.order import CHUNK, NO_VERTEX, ONE, packed, parts_of, run_on_parts
@@ -92,7 +92,7 @@ def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
     return NO_VERTEX
 
 
-@kernel
+@plain_kernel
 def best_two(best, second, best_weight, second_weight, w, x):
     """The neighbours along the two heaviest edges so far, and their weights, after an edge to w of weight x.
 
@@ -104,7 +104,7 @@ def best_two(best, second, best_weight, second_weight, w, x):
     return best, second, max(x, best_weight), max(second_weight, min(x, best_weight))
 
 
-@kernel
+@plain_kernel
 def first_kernel(ptr, adj, weight, candidate, second, first, last):
     """The two heaviest edges of each vertex, when all are unmatched; writes candidate and second."""
     for v in range(np.uint64(first), np.uint64(last)):
@@ -146,7 +146,7 @@ def search_kernel(ptr, adj, weight, taken, active, candidate, second, searches, 
     return edges
 
 
-@kernel
+@plain_kernel
 def take_kernel(active, candidate, partner, taken, first, last):
     """Take the edges that are the heaviest at both ends, and pack the active vertices to the front of the part.
 
@@ -167,7 +167,7 @@ def take_kernel(active, candidate, partner, taken, first, last):
     return np.int64(kept) - first
 
 
-@kernel
+@plain_kernel
 def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path, partner, taken):
     """Walk from every active vertex; writes partner, returns the entries scanned and the number of heaps built.
 

@@ -25,7 +25,7 @@ O(n + m) time, 5 bytes per vertex.
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel, kernel, plain_kernel
 from gridcut.device.intrinsics import prefetch
 from matching.general.order import ONE, random_entry, random_factor, unmatched_kernel, vertex_order
 
@@ -67,7 +67,7 @@ def prefetch_list(ptr, adj, weight, v):
     prefetch(weight, last)
 
 
-@kernel
+@plain_kernel
 def match_kernel(ptr, adj, weight, chunk, partner, taken, r):
     """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries scanned.
 
@@ -77,7 +77,7 @@ def match_kernel(ptr, adj, weight, chunk, partner, taken, r):
     Indices are unsigned: numba then omits its test for negative indices, which takes half of the time.
     """
     n = np.uint64(chunk.size)
-    edges = 0
+    edges = np.uint64(0)
     for i in range(n):
         if i + 2 * PREFETCH_DISTANCE < n:
             prefetch(ptr, chunk[i + 2 * PREFETCH_DISTANCE])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel, run_threads
+from gridcut.device import plain_kernel, run_threads
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -42,7 +42,7 @@ class Order(NamedTuple):
     chunk: np.ndarray
 
 
-@kernel
+@plain_kernel
 def mixed(state):
     """64 random bits from a state that increases by GOLDEN each time."""
     z = (state ^ (state >> S30)) * MIX_1
@@ -50,19 +50,19 @@ def mixed(state):
     return z ^ (z >> S31)
 
 
-@kernel
+@plain_kernel
 def random_factor(seed, i):
     """The r of round i for a seed, both uint64: random and odd."""
     return np.uint32(mixed(seed + (i + ONE) * GOLDEN) >> S32 | ONE)
 
 
-@kernel
+@plain_kernel
 def random_entry(v, r, degree):
     """Entry of its list, 0 to degree - 1, from which v searches with the factor r, 32 bits."""
     return (mixed((np.uint64(v) << S32 | np.uint64(r)) * GOLDEN) >> S32) * np.uint64(degree) >> S32
 
 
-@kernel
+@plain_kernel
 def permute(order, state):
     """Fill `order` with a random permutation (inside-out Fisher-Yates shuffle); returns the state after it."""
     for i in range(np.uint64(order.size)):
@@ -73,7 +73,7 @@ def permute(order, state):
     return state
 
 
-@kernel
+@plain_kernel
 def shuffle_kernel(positions, blocks, flips, seed):
     """Randomise an order."""
     state = permute(positions, permute(blocks, mixed(seed + GOLDEN)))
@@ -82,7 +82,7 @@ def shuffle_kernel(positions, blocks, flips, seed):
         flips[j] = mixed(state) & np.uint64(positions.size - 1)
 
 
-@kernel
+@plain_kernel
 def unmatched_kernel(positions, block, flip, begin, chunk, taken):
     """Fill `chunk` with the unmatched vertices among the next chunk.size of a block; returns their number.
 

@@ -35,7 +35,7 @@ O(n + m) expected time per round, with fewer vertices each round; 13 bytes per v
 
 import numpy as np
 
-from gridcut.device import kernel, thread_count
+from gridcut.device import kernel, plain_kernel, thread_count
 from gridcut.device.intrinsics import prefetch
 from matching.general import one_sided
 from matching.general.colour import colour_sums
@@ -60,7 +60,7 @@ def colour_kernel(active, state, r, threshold, first, last):
             state[np.uint64(batch[i])] = BLUE if sums[i] < threshold else RED
 
 
-@kernel
+@plain_kernel
 def is_eligible(state, choice, v, w, proposing):
     """Whether v may choose w: blue vertices any red one, red vertices those that chose them."""
     return state[w] == RED if proposing else np.uint64(choice[w]) == v
@@ -114,7 +114,7 @@ def choose_kernel(ptr, adj, weight, rule, r, active, state, choice, proposing, f
     return edges
 
 
-@kernel
+@plain_kernel
 def match_kernel(active, state, choice, partner, first, last):
     """Lines 28 to 33; writes state and partner, and packs the active vertices to the front of the part.
 

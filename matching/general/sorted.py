@@ -18,10 +18,10 @@ O(n + m log m) time, 32 bytes per edge.
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 
 
-@kernel
+@plain_kernel
 def list_edges_kernel(ptr, adj, weight, lower, upper, key):
     """Each edge once, with its negated weight."""
     e = 0
@@ -34,7 +34,7 @@ def list_edges_kernel(ptr, adj, weight, lower, upper, key):
                 e += 1
 
 
-@kernel
+@plain_kernel
 def match_kernel(lower, upper, order, partner):
     """Lines 3 to 6; writes partner."""
     for e in order:

@@ -13,7 +13,7 @@ O(n + edges).
 
 import time
 
-from gridcut.device import atomic_add, atomic_cas, kernel
+from gridcut.device import atomic_add, atomic_cas, plain_kernel
 from gridcut.device.intrinsics import prefetch
 from matching.core.graph import BipartiteGraph
 
@@ -21,7 +21,7 @@ PREFETCH_DISTANCE = 16  # rows between prefetching the match of a row's first co
 CHUNK_ROWS = 64  # rows that a thread claims at a time
 
 
-@kernel
+@plain_kernel
 def take_first_free(row_ptr, row_adj, row_match, col_match):
     """Match every row that has a free column; returns the number of scanned edges."""
     edges = 0
@@ -38,7 +38,7 @@ def take_first_free(row_ptr, row_adj, row_match, col_match):
     return edges
 
 
-@kernel
+@plain_kernel
 def take_first_free_shared(row_ptr, row_adj, row_match, col_match, shared):
     """take_first_free on one of several threads, for chunks of the rows; shared[0]: the first row of the next chunk.
 

@@ -41,7 +41,16 @@ import time
 
 import numpy as np
 
-from gridcut.device import atomic_add, atomic_cas, atomic_load, inner_kernel, kernel, run_threads, thread_count
+from gridcut.device import (
+    atomic_add,
+    atomic_cas,
+    atomic_load,
+    inner_kernel,
+    kernel,
+    plain_kernel,
+    run_threads,
+    thread_count,
+)
 from gridcut.device.intrinsics import prefetch
 from matching.core.graph import BipartiteGraph
 
@@ -60,7 +69,7 @@ PICKED = 20  # threads share the rows as soon as one pair was forced for this nu
 PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
 
 
-@kernel
+@plain_kernel
 def count_free(ptr, adj, match, other_match, has_pairs, first, other_first, left, begin, end):
     """Set `left` for the vertices [begin, end) of one side; `first` is the index of its first vertex."""
     for i in range(begin, end):
@@ -75,7 +84,7 @@ def count_free(ptr, adj, match, other_match, has_pairs, first, other_first, left
         left[first + i] = total if match[i] < 0 else MATCHED
 
 
-@kernel
+@plain_kernel
 def list_single(left, begin, end, queue):
     """List the vertices in [begin, end) with one free neighbour; returns their number."""
     tail = 0
@@ -86,7 +95,7 @@ def list_single(left, begin, end, queue):
     return tail
 
 
-@kernel
+@plain_kernel
 def take(left, v, shared):
     """Set a free vertex to MATCHED; returns False if it is not free."""
     if shared is None:
@@ -218,7 +227,7 @@ def match_greedily(lists, row_match, col_match, left, queue, tail, picks, row, e
                 tail += now >> 32 == 1
 
 
-@kernel
+@plain_kernel
 def mark_outside_core(match, left, first, begin, end):
     """Mark the free vertices in [begin, end) of one side without free neighbours; returns the number of the others."""
     free = 0

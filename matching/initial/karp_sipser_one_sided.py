@@ -18,11 +18,11 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from matching.core.graph import BipartiteGraph
 
 
-@kernel
+@plain_kernel
 def count_free(row_ptr, row_adj, col_match, left):
     for r in range(left.size):
         number = 0
@@ -32,7 +32,7 @@ def count_free(row_ptr, row_adj, col_match, left):
         left[r] = number
 
 
-@kernel
+@plain_kernel
 def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, left, single):
     """Match until no free row has a free column; returns the numbers of scanned edges and of forced pairs."""
     edges, forced = 0, 0

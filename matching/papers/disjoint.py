@@ -15,21 +15,21 @@ from time import perf_counter
 
 import numpy as np
 
-from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device import atomic_cas, atomic_load, atomic_store, plain_kernel, run_threads, thread_count
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.papers.hopcroft_karp import free_rows, still_free
 
 PARALLEL_MIN_ROWS = 64  # with fewer free rows, one thread is faster
 
 
-@kernel
+@plain_kernel
 def claim(visited, c, phase):
     """Claim column c for this search; returns False if a search has claimed it in this phase."""
     seen = atomic_load(visited, c)
     return seen != phase and atomic_cas(visited, c, seen, phase) == seen
 
 
-@kernel
+@plain_kernel
 def augment_stack(row_match, col_match, stack, top, c):
     """Match the rows of a path, the last one with the free column c; returns the number of edges of the path."""
     length = 2 * top + 1

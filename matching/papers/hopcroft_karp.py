@@ -27,12 +27,12 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import kernel, plain_kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 
 
-@kernel
+@plain_kernel
 def free_rows(row_ptr, row_match, free):
     """List the free rows that have edges; returns their number."""
     number = 0
@@ -43,7 +43,7 @@ def free_rows(row_ptr, row_match, free):
     return number
 
 
-@kernel
+@plain_kernel
 def still_free(row_match, free, number):
     """Remove the rows that are matched from the list; returns its new length."""
     kept = 0
@@ -67,7 +67,7 @@ def match_along(row_match, col_match, stack, top, c):
     return top
 
 
-@kernel
+@plain_kernel
 def find_levels(row_ptr, row_adj, col_match, free, number, level, arc, queue, counts):
     """Breadth-first search; returns the number of visited rows and whether a free column was reached.
 
@@ -104,7 +104,7 @@ def find_levels(row_ptr, row_adj, col_match, free, number, level, arc, queue, co
     return head, found
 
 
-@kernel
+@plain_kernel
 def augment_level_paths(row_ptr, row_adj, row_match, col_match, free, number, level, arc, stack, counts):
     """Search depth-first from each free row, and augment along the path found."""
     edges = 0
@@ -138,7 +138,7 @@ def augment_level_paths(row_ptr, row_adj, row_match, col_match, free, number, le
     counts[EDGES] += edges
 
 
-@kernel
+@plain_kernel
 def clear(level, queue, reached):
     """Reset the levels of the visited rows."""
     for i in range(reached):

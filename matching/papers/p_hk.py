@@ -23,7 +23,7 @@ per row and thread.
 
 import numpy as np
 
-from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, inner_kernel, kernel
+from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, inner_kernel, kernel, plain_kernel
 from gridcut.device.threads import CELL, is_last, new_cells, release, run_team, wait
 from matching.core.counts import EDGES
 from matching.papers.disjoint import augment_stack, claim, run_phases, worker_count
@@ -33,7 +33,7 @@ CHUNK, PRIVATE = 64, 1024  # rows that a thread claims at a time; entries of its
 NEXT, END, SCANNED, FOUND, HEAD, TAIL, DEPTH, DONE = range(0, 8 * CELL, CELL)  # the state of a search by levels
 
 
-@kernel
+@plain_kernel
 def start_levels(free, number, level, queue):
     """Level 0: the free rows."""
     for k in range(number):

@@ -25,13 +25,13 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 from matching.papers.hopcroft_karp import free_rows, match_along, still_free
 
 
-@kernel
+@plain_kernel
 def search_disjoint(arrays, number, phase, backward, lookahead):
     """Search depth-first from each free row, and augment along the path found; returns the number of paths.
 
@@ -92,7 +92,7 @@ def search_disjoint(arrays, number, phase, backward, lookahead):
     return paths
 
 
-@kernel
+@plain_kernel
 def run_phases(arrays, fairness, lookahead):
     row_ptr, _, row_match, _, free, _, _, _, _, counts = arrays
     number = free_rows(row_ptr, row_match, free)

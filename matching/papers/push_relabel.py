@@ -34,7 +34,7 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 
@@ -43,7 +43,7 @@ FIFO, LIFO, HIGHEST, LOWEST = range(4)
 ORDERS = {"fifo": FIFO, "lifo": LIFO, "highest": HIGHEST, "lowest": LOWEST}
 
 
-@kernel
+@plain_kernel
 def relabel_all(g, at_label, queue, counts):
     """Algorithm 2, global relabeling: exact distances to the free rows."""
     row_ptr, row_adj, _, _, row_match, col_match, row_label, col_label = g
@@ -77,7 +77,7 @@ def relabel_all(g, at_label, queue, counts):
     counts[PHASES] += 1
 
 
-@kernel
+@plain_kernel
 def sort_active(col_ptr, col_match, col_label, unreachable, next_of, first_of):
     """List the columns that are unmatched and can reach a free row by label; returns their number.
 
@@ -94,7 +94,7 @@ def sort_active(col_ptr, col_match, col_label, unreachable, next_of, first_of):
     return count
 
 
-@kernel
+@plain_kernel
 def min_label_row(col_ptr, col_adj, c, lowest, falling, row_label):
     """The row with the minimum label of column c, and the scanned edges; stops at `lowest`, a lower bound."""
     first, end = col_ptr[c], col_ptr[c + 1]
@@ -108,7 +108,7 @@ def min_label_row(col_ptr, col_adj, c, lowest, falling, row_label):
     return best, end - first
 
 
-@kernel
+@plain_kernel
 def push_all(g, at_label, ring, queue, next_of, first_of, interval, gap, order, counts):
     """Algorithm 1, until no column is active.
 
@@ -192,7 +192,7 @@ def push_all(g, at_label, ring, queue, next_of, first_of, interval, gap, order, 
     counts[EDGES] += edges
 
 
-@kernel
+@plain_kernel
 def restore_columns(before, row_match, col_match):
     """Match the columns again that had a row in `before` and have lost it.
 

@@ -20,14 +20,14 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 
 HIDDEN = np.iinfo(np.int32).max
 
 
-@kernel
+@plain_kernel
 def augment_each(row_ptr, row_adj, row_match, col_match, seen, parent, queue, counts):
     """Search from each free row."""
     edges, searches = 0, 0

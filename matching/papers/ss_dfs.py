@@ -20,14 +20,14 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 from matching.papers.hopcroft_karp import match_along
 from matching.papers.ss_bfs import HIDDEN
 
 
-@kernel
+@plain_kernel
 def augment_each(row_ptr, row_adj, row_match, col_match, lookahead, ahead, seen, next_edge, stack, visited, counts):
     """Search from each free row."""
     edges, searches = 0, 0

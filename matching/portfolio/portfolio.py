@@ -25,7 +25,7 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel, run_threads, thread_count
+from gridcut.device import kernel, plain_kernel, run_threads, thread_count
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
@@ -57,7 +57,7 @@ def solve_small(row_ptr, row_adj, row_match, col_match, counts):
         search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
 
 
-@kernel
+@plain_kernel
 def pairs(row_match):
     number = 0
     for r in range(row_match.size):
@@ -65,7 +65,7 @@ def pairs(row_match):
     return number
 
 
-@kernel
+@plain_kernel
 def free_rows(row_ptr, row_match):
     """The number of free rows that have neighbours."""
     number = 0

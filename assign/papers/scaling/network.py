@@ -51,7 +51,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import kernel, plain_kernel
 
 MAX_EDGES = 2**31 - 1  # edge indices are int32
 INFINITY = np.iinfo(np.int64).max  # more than any reduced cost or distance
@@ -148,7 +148,7 @@ def restore_edges(network: Network) -> None:
     network.last[:] = network.first[1:]
 
 
-@kernel
+@plain_kernel
 def partner_of(network, rows, partner):
     """partner[x] = index of the column to which row x sends its unit."""
     for x in range(rows):
@@ -158,7 +158,7 @@ def partner_of(network, rows, partner):
                 break
 
 
-@kernel
+@plain_kernel
 def tighten(network):
     """Lower the price of each column with flow so that the edge of the flow has c_p >= 0.
 
@@ -171,7 +171,7 @@ def tighten(network):
                 network.p[y] = min(network.p[y], network.c[a] + network.p[x])
 
 
-@kernel
+@plain_kernel
 def lower_prices(network, price, queue, waits):
     """Lower prices until no edge from X, full or not, and none with flow back to X, has a negative reduced cost."""
     first, head, c, u_f = network.first, network.head, network.c, network.u_f

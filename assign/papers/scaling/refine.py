@@ -57,7 +57,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assign.papers.scaling.network import INFINITY
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 
 MAX_DECREASE = 2**60  # of a price; with larger decreases, prices are not updated, which is equally correct
 WAITING, LISTED, BEYOND, SCANNED = range(4)
@@ -86,7 +86,7 @@ UNMODIFIED = Rules(bar=(0, 0), low=(-1, -1))
 HALVES = Rules(bar=(1, -1), low=(0, -1))
 
 
-@kernel
+@plain_kernel
 def insert(x, b, first, after, before):
     """Insert a node at the head of a bucket's list."""
     after[x] = first[b]
@@ -96,7 +96,7 @@ def insert(x, b, first, after, before):
     first[b] = x
 
 
-@kernel
+@plain_kernel
 def remove(x, b, first, after, before):
     """Remove a node from a bucket's list."""
     if before[x] >= 0:
@@ -107,7 +107,7 @@ def remove(x, b, first, after, before):
         before[after[x]] = before[x]
 
 
-@kernel
+@plain_kernel
 def find_labels(network, eps, low_x, low_y, label, state, first, after, before):
     """Lines 2 to 32: distances until all active nodes are scanned; the last one, or -1 if none is active."""
     nodes = len(label)
@@ -168,7 +168,7 @@ def find_labels(network, eps, low_x, low_y, label, state, first, after, before):
     return last
 
 
-@kernel
+@plain_kernel
 def lower(network, eps, label, state, last):
     """Lines 33 to 37: nodes that were not scanned are farther than the last one."""
     for x in range(len(label)):
@@ -188,7 +188,7 @@ def update_prices(network, rules, eps: int) -> int:
     return 1
 
 
-@kernel
+@plain_kernel
 def mark(network, threshold):
     """Mark the edges from X without flow whose c_p exceeds the threshold, and their mates; returns their number."""
     first, last, head, mate, c, u_f, _, _, p, x_nodes = network
@@ -202,7 +202,7 @@ def mark(network, threshold):
     return found
 
 
-@kernel
+@plain_kernel
 def swap(network, a, b):
     """Exchange two edges of one node."""
     head, mate, c, u_f = network.head, network.mate, network.c, network.u_f
@@ -214,7 +214,7 @@ def swap(network, a, b):
     mate[mate[b]] = b
 
 
-@kernel
+@plain_kernel
 def take_out(network):
     """Move marked edges behind the others of their node."""
     first, last, u_f, x_nodes = network.first, network.last, network.u_f, network.x_nodes
@@ -238,7 +238,7 @@ def fix_arcs(network, threshold) -> int:
     return found
 
 
-@kernel
+@plain_kernel
 def saturate(network, bar):
     """Send a unit along every residual edge with c_p < bar; returns their number.
 
@@ -257,7 +257,7 @@ def saturate(network, bar):
     return found
 
 
-@kernel
+@plain_kernel
 def empty(network, low):
     """Remove all flow, and set prices so that the lowest edge of every node of X has c_p = low.
 
@@ -277,7 +277,7 @@ def empty(network, low):
             network.p[x] = low - least
 
 
-@kernel
+@plain_kernel
 def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
     """Push and relabel until no node is active, or after `budget` relabels.
 
@@ -326,7 +326,7 @@ def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
     return waiting, pushes, relabels
 
 
-@kernel
+@plain_kernel
 def push(network, a, queue, front, waiting):
     """Send a unit along edge a; returns the number of active nodes, which are queue[front ...], as in a ring."""
     y = network.head[a]

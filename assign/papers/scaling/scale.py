@@ -20,14 +20,14 @@ import numpy as np
 from assign.core.ceiling import lower_ceiling
 from assign.papers.scaling.network import INFINITY, MAX_COST, Task, load, unload
 from assign.papers.scaling.refine import fix_arcs
-from gridcut.device import kernel
+from gridcut.device import plain_kernel
 from gridcut.device.arguments import check_count, check_positive
 
 NO_COLUMN = -1
 MAX_UPDATE_EVERY = 2.0**30  # times the number of nodes: more relabels than any Refine performs
 
 
-@kernel
+@plain_kernel
 def greedy_epsilon(network, taken):
     """Largest excess over the cheapest edge if each node of X takes its cheapest free column, z all; or NO_COLUMN."""
     first, head, c, p, x_nodes = network.first, network.head, network.c, network.p, network.x_nodes
