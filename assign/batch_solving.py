@@ -186,14 +186,8 @@ def solve_batch(
 
         col_of_row, u, v, status, stats = batch.solve(work, rows=rows, cols=cols, limit=limit, threads=threads)
     else:
-        from assign.batch import batch_cuda
-
-        *found, stats = batch_cuda.solve(work, rows=rows, cols=cols, limit=limit)
-        left = batch_cuda.left_over(found[-1], work, limit is not None)
-        found = [to_host(a) for a in found]
-        _solve_alone(left, work, rows, cols, limit, found)
-        col_of_row, u, v, status = found
-        stats["alone"] = len(left)
+        found, stats = _on_gpu(work, rows, cols, limit)
+        col_of_row, u, v, status = map(to_host, found)
     if maximize:
         u, v = -u, -v
     return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, given, None)
@@ -219,18 +213,8 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
         _check_integers(array.shape, largest_limit(limit))
     elif limit is not None:
         limit = limit.astype(np.float64)
-    from assign.batch import batch_cuda
-
-    *found, stats = batch_cuda.solve(array, rows=rows, cols=cols, limit=limit)
-    left = batch_cuda.left_over(found[-1], array, limit is not None)
-    if left.size:
-        shapes = [a.shape for a in found]
-        found = [to_host(a) for a in found]
-        _solve_alone(left, array, rows, cols, limit, found)
-        found = [upload(a).reshape(shape) for a, shape in zip(found, shapes, strict=True)]
-    stats["alone"] = len(left)
+    (*found, status), stats = _on_gpu(array, rows, cols, limit)
     library = array.library
-    *found, status = found
     col_of_row, u, v = (return_as(a, library) for a in found)
     feasible = (
         return_as(status, library) == 0 if library in ("cupy", "torch") else to_library(to_host(status) == 0, library)
@@ -243,6 +227,21 @@ def _is_too_large(n: int, m: int, limit) -> bool:
     from assign.batch import batch_cuda
 
     return batch_cuda.is_too_large(n, m, limit is not None)
+
+
+def _on_gpu(costs, rows, cols, limit):
+    """col_of_row, u, v and status on the GPU, and counters."""
+    from assign.batch import batch_cuda
+
+    *found, stats = batch_cuda.solve(costs, rows=rows, cols=cols, limit=limit)
+    left = batch_cuda.left_over(found[-1], costs, limit is not None)
+    if left.size:
+        shapes = [a.shape for a in found]
+        found = [to_host(a) for a in found]
+        _solve_alone(left, costs, rows, cols, limit, found)
+        found = [upload(a).reshape(shape) for a, shape in zip(found, shapes, strict=True)]
+    stats["alone"] = len(left)
+    return found, stats
 
 
 def _solve_alone(items, costs, rows, cols, limit, found) -> None:

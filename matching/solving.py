@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from gridcut.device import DeviceName, resolve
 from matching import methods
-from matching.core.device_graph import DeviceBipartiteGraph
+from matching.core.graph import DeviceBipartiteGraph
 from matching.core.graph_input import GraphLike, bipartite_graph
 from matching.core.matching import Matching, start_on_host
 from matching.core.parameters import check_gpu_graph_device

@@ -10,7 +10,7 @@ import numpy as np
 
 from gridcut.device.arrays import allocate, download, overwrite, refusing
 from matching import methods
-from matching.core.device_graph import DeviceBipartiteGraph
+from matching.core.graph import DeviceBipartiteGraph
 from matching.core.limits_cuda import check_sides
 from matching.core.matching import Matching, start_on_host
 from matching.core.matching_cuda import as_library_array, clear, matched

@@ -16,9 +16,7 @@ Arrays as in assign/batch/batch.py; the results are on the GPU.  The method is t
 
 import numpy as np
 
-from assign.batch import batch_shape_cuda as batch_shape
 from assign.batch import batch_team_cuda as batch_team
-from assign.batch.batch_numbers_cuda import WIDE
 from gridcut.device.arrays import DeviceArray, allocate, download, on_device, to_host, upload, wrap_device_array
 from gridcut.device.launch import prepare
 
@@ -50,9 +48,9 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     launches = 0
     if not is_too_large(n, m, limited):
         for number in ("int32", "int64") if integers else ("int64",):
-            kind = batch_shape.kind_for(dtype.name, number, n, m, limited)
-            threads = batch_shape.threads_of(kind, max(n, m))
-            before, words = batch_shape.words_of(kind, n, m)
+            kind = batch_team.kind_for(dtype.name, number, n, m, limited)
+            threads = batch_team.threads_of(kind, max(n, m))
+            before, words = batch_team.words_of(kind, n, m)
             kernel = batch_team.kernel_for(kind)
             prepare(kernel, items, threads, *arguments, launches, before, shared=4 * words)()
             launches += 1
@@ -61,7 +59,7 @@ def solve(costs, *, rows=None, cols=None, limit=None):
 
 def is_too_large(n: int, m: int, limited: bool) -> bool:
     """Whether the columns do not fit into shared memory."""
-    return max(n, m) > (batch_shape.MAX_LIMITED_COLUMNS if limited else batch_shape.MAX_COLUMNS)
+    return max(n, m) > (batch_team.MAX_LIMITED_COLUMNS if limited else batch_team.MAX_COLUMNS)
 
 
 def left_over(status, costs, limited: bool) -> np.ndarray:
@@ -73,7 +71,7 @@ def left_over(status, costs, limited: bool) -> np.ndarray:
         return np.arange(items)
     if costs.dtype == np.int32 and not limited:
         return np.zeros(0, np.int64)  # differences of int32 always fit the int64 of the second launch; limits may not
-    return np.flatnonzero(download(status) == WIDE)
+    return np.flatnonzero(download(status) == batch_team.WIDE)
 
 
 def empty_results(shapes, limit, dtype):

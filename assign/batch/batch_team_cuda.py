@@ -32,11 +32,19 @@ In shared memory
               the other copy, which all threads reach only after they have read the first.
 
 A key is a path length, shifted left, plus 1 << (bits - 1) if column j is matched, plus j; w contains the latter two.
-So the minimum key identifies its column, a free one if several tie.  Lengths are integers, of costs as
-batch_numbers_cuda.py converts them, and wrap around on overflow.  Only differences are used, which do not overflow:
-with costs and limits from 0 to C, prices are at least -2 C, reduced costs at most 4 C and first lengths at most 3 C, so
-nothing exceeds 8 C.  If C is too large, or floats were rounded too coarsely, the status is WIDE, and the problem is not
-solved.
+So the minimum key identifies its column, a free one if several tie.  Lengths are integers and wrap around.  Only
+differences are used, which do not overflow: with costs and limits from 0 to C, prices are at least -2 C, reduced costs
+at most 4 C and first lengths at most 3 C, so nothing exceeds 8 C.  If C is too large, or floats were rounded too
+coarsely, the status is WIDE, and the problem is not solved.  The integers:
+
+    integer costs   cost - low
+    float costs     (cost - low) * 2^e in int64, rounded, with 2^e such that the range of costs has about 49 bits: less
+                    than 2^-47 of the range is lost, and the certificate allows 2^-48 * (n + m) of the largest cost
+
+low is the minimum cost.  A problem is WIDE if its range of costs is too large for the integers of the kernel.  A float
+problem may also turn out to be WIDE when it is solved, if the rounding was too coarse for the costs paid: a cost of
+1e15 that stands for "forbidden" would round all costs below 1 away.  Every row pays at least the minimum cost, so a
+cost that exceeds this minimum by more than the total excess paid cannot matter.
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
 1987.  Deviates: no reduction transfer and no augmenting row reduction, which took as many steps as it saved; the
@@ -44,20 +52,111 @@ searches correct lengths (several rows a step).
 """
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, fixed, is_too_coarse, scale_of, scaled
-from assign.batch.batch_shape_cuda import MAX_THREADS, Kind
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
 from gridcut.device.cuda_types import int32, types
-from gridcut.device.cuda_warp import warp_min, warp_min_long
+from gridcut.device.cuda_warp import bits_of, float_of, warp_min, warp_min_long
 
+MAX_COLUMNS, MAX_LIMITED_COLUMNS = 2048, 1536  # columns that fit into shared memory
+MAX_THREADS = 256
+MAX_STAGED_BYTES = 20 * 1024  # larger cost matrices are not copied to shared memory
+SOLVED, INFEASIBLE, WIDE = 0, 1, 2  # status of a problem;  WIDE: its cost range is too wide for the kernel
 MAX_REGISTERS = 65536 // (2 * MAX_THREADS)  # per thread, for two blocks per multiprocessor
 BOARD_SLOTS = 16  # more than groups
 PREFETCH_BYTES = 64  # bytes of costs that a thread loads before it uses the first
 HEADROOM = 3  # bits: no length exceeds 8 C
 FIXED_BITS = 50  # maximum number of bits of a float cost as an integer
+
+
+class Kind(NamedTuple):
+    """Compile-time parameters of a kernel."""
+
+    cost: str  # dtype of the costs
+    number: str  # dtype of keys: int32, int64
+    per: int  # columns per thread
+    warps: int  # maximum number of warps
+    bits: int  # bits of a key for the column and whether it is matched
+    staged: bool  # costs are copied to shared memory
+    limited: bool
+
+
+def kind_for(cost: str, number: str, n: int, m: int, limited: bool) -> Kind:
+    """The kernel for problems of this size."""
+    long_side = max(n, m)
+    per = power_above(-(-long_side // MAX_THREADS))
+    warps = power_above(-(-long_side // (per * WARP)))
+    bits = max(long_side - 1, 1).bit_length() + 1
+    staged = n * m * np.dtype(cost).itemsize <= MAX_STAGED_BYTES
+    return Kind(cost, number, per, warps, bits, staged, limited)
+
+
+def power_above(number: int) -> int:
+    """The smallest power of two that is at least `number`."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def threads_of(kind: Kind, long_side: int) -> int:
+    """Threads per block: a multiple of the warp size."""
+    return WARP * -(-long_side // (WARP * kind.per))
+
+
+def words_of(kind: Kind, n: int, m: int) -> tuple[int, int]:
+    """Words of shared memory excluding the boards: for costs, and in total; both even."""
+    costs = n * m * (np.dtype(kind.cost).itemsize // 4) if kind.staged else 0
+    costs += costs % 2
+    # Large enough for the transposed problem if n > m.
+    rows = n * (np.dtype(kind.number).itemsize // 4)
+    words = costs + rows + 2 * m + n + (2 * m + n) % 2 + (rows if kind.limited else 0)
+    return costs, words + words % 2
+
+
+# Kernels call only module-level functions: with closures, the cache key of their machine code would never repeat.
+
+
+@device_function
+def fixed(x):
+    """A float below 2^50, rounded to an integer, plus the integer of fixed(0.0)."""
+    return bits_of(np.float64(x) + 6755399441055744.0)  # 1.5 * 2^52, whose unit in the last place is 1
+
+
+@device_function
+def exponent_of(x):
+    """e with 2^e <= x < 2^(e + 1) for a positive float; -1023 for a subnormal one."""
+    return np.int64((bits_of(np.float64(x)) >> 52) - 1023)
+
+
+@device_function
+def power_of_two(exponent):
+    """2^exponent as a float64."""
+    return float_of(np.int64((exponent + 1023) << 52))
+
+
+@device_function
+def scale_of(low, high, room):
+    """2^e for costs from low to high, whose range gets `room` - 1 to `room` bits, as two factors.
+
+    2^e or the range itself may overflow float64.
+    """
+    half = 0.5 * high - 0.5 * np.float64(low)
+    exponent = np.int64(room - 2 - exponent_of(half)) if half > 0 else np.int64(0)
+    return power_of_two(exponent >> 1), power_of_two(exponent - (exponent >> 1))
+
+
+@device_function
+def scaled(cost, first_scale, low_scaled, scale):
+    """(cost - low) * 2^e; low_scaled = first_scale * low."""
+    return (first_scale * np.float64(cost) - low_scaled) * scale
+
+
+@device_function
+def is_too_coarse(low, high, paid, n, m):
+    """Whether the range from low to high was too wide for rounding, if `paid` is the largest cost paid."""
+    excess = paid - low
+    matters = max(abs(paid), abs(low)) + n * excess
+    return excess > 0 and high - low > 0.5 * (n + m) * matters
 
 
 @device_function

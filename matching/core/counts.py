@@ -20,11 +20,5 @@ def new_counts() -> np.ndarray:
 
 
 def as_stats(counts: np.ndarray, seconds: dict) -> dict:
-    edges, phases, augmentations, path_length = counts[:4].tolist()
-    return {
-        "edges": edges,
-        "phases": phases,
-        "augmentations": augmentations,
-        "path_length": path_length,
-        "seconds": seconds,
-    }
+    names = ("edges", "phases", "augmentations", "path_length")
+    return {**dict(zip(names, counts.tolist(), strict=False)), "seconds": seconds}

@@ -28,8 +28,7 @@ from gridcut.device.arrays import (
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
-from matching.core.device_graph import DeviceBipartiteGraph
-from matching.core.graph import graph_of_rows
+from matching.core.graph import DeviceBipartiteGraph, graph_of_rows
 from matching.core.grid_cuda import add_up
 from matching.core.problem_cuda import DeviceGraph
 from matching.core.sparse import checked_shape

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import kernel, plain_kernel, run_threads
-from matching.core.sparse import INT32, INT64, checked_shape, disordered, integers, plain, pointers_ascend
+from gridcut.device.arrays import download
+from matching.core.sparse import INT32, INT64, GraphOnGpu, checked_shape, disordered, integers, plain, pointers_ascend
 
 FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # results of `_inspect`
 BLOCK_BITS = 13  # transposing uses blocks of 2^13 columns, whose counters take 64 kB
@@ -155,6 +156,40 @@ class BipartiteGraph:
             ptr, adj = self.by_row
             self._by_col = _transpose(ptr, adj, self.cols, threads)
         return self._by_col
+
+
+class DeviceBipartiteGraph(GraphOnGpu):
+    """Rows, columns and edges on a GPU, checked; may be passed to `maximum` any number of times.
+
+    Attributes
+    ----------
+    rows, cols, edges : int
+        Numbers of rows, columns and edges.
+    lists : DeviceGraph
+        row_ptr, row_adj, col_ptr, col_adj on the GPU, in any order within a list; None without edges.
+    library : str
+        Library of the caller's arrays: "cupy", "torch" or "numba".
+    """
+
+    __slots__ = ("_host", "cols", "edges", "library", "lists", "rows")
+
+    def __init__(self, rows: int, cols: int, edges: int, lists, library: str):
+        self.rows, self.cols, self.edges, self.lists, self.library = rows, cols, edges, lists, library
+        self._host: BipartiteGraph | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, self.cols
+
+    def host(self) -> BipartiteGraph:
+        """The graph on the host; kept for later calls."""
+        if self._host is None:
+            if self.lists is None:
+                lists = np.zeros(self.rows + 1, np.int64), np.zeros(0, np.int32)
+            else:
+                lists = download(self.lists.row_ptr), download(self.lists.row_adj)
+            self._host = graph_of_rows(*lists, self.shape)
+        return self._host
 
 
 def graph_of_rows(indptr, indices, shape) -> BipartiteGraph:

@@ -6,8 +6,7 @@ import scipy.sparse
 
 from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
 from gridcut.device.sparse import as_scipy
-from matching.core.device_graph import DeviceBipartiteGraph
-from matching.core.graph import BipartiteGraph, graph_of_rows
+from matching.core.graph import BipartiteGraph, DeviceBipartiteGraph, graph_of_rows
 from matching.core.sparse import is_on_gpu, not_a_graph, stored_lists
 
 # Accepted graphs; matrices of other libraries with arrays on a GPU are accepted, too.

@@ -9,8 +9,7 @@ from gridcut.device import CertificateError
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import to_host, to_library
 from gridcut.device.result import Result
-from matching.core.device_graph import DeviceBipartiteGraph
-from matching.core.graph import BipartiteGraph
+from matching.core.graph import BipartiteGraph, DeviceBipartiteGraph
 
 __all__ = ["CertificateError", "Matching"]
 

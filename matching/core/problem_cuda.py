@@ -78,10 +78,4 @@ def uploaded(graph: BipartiteGraph) -> DeviceGraph:
 
 def as_stats(counts) -> dict:
     """The counts that all kernels share, by name."""
-    counts = counts.tolist()
-    return {
-        "edges": counts[EDGES],
-        "phases": counts[PHASES],
-        "path_length": counts[PATH_LENGTH],
-        "levels": counts[LEVELS],
-    }
+    return dict(zip(("edges", "phases", "path_length", "levels"), counts.tolist(), strict=False))

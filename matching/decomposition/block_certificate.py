@@ -4,8 +4,8 @@
   coarse parts   are the vertices reachable by alternating paths: horizontal from the unmatched columns, vertical from
                  the unmatched rows. The searches are those of König's vertex cover, from either side
   order          no entry is below the blocks, nor in the rows and columns of two horizontal or two vertical blocks
-  fine blocks    horizontal and vertical blocks are connected; in a square block, a search from its first row reaches
-                 all rows, and so does a search along reversed edges, so it is strongly connected
+  fine blocks    a block is one strongly connected component, found by SciPy, of a directed graph: each entry of a block
+                 leads from its row to its column, and back if it is a pair, or if the block is horizontal or vertical
 
 With the order, each block is a whole component. The searches share no code with those that found the blocks
 (matching/decomposition/fine_blocks.py).
@@ -18,93 +18,13 @@ O(n + m + edges).
 from numbers import Integral
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
 
-from gridcut.device import CertificateError, kernel, plain_kernel
+from gridcut.device import CertificateError
 from matching.core.certificate import certify, koenig_cover
 from matching.core.matching import Matching
-from matching.decomposition.fine_blocks import HORIZONTAL, SQUARE, VERTICAL, index_type
-
-
-@plain_kernel
-def misplaced(row_ptr, row_adj, row_block, col_block, row_part, col_part):
-    """A row with an entry below the blocks, or between two blocks of its part if that is not square; -1: none."""
-    for r in range(row_block.size):
-        for a in range(row_ptr[r], row_ptr[r + 1]):
-            c = row_adj[a]
-            if col_block[c] < row_block[r]:
-                return r
-            if col_part[c] == row_part[r] != SQUARE and col_block[c] != row_block[r]:
-                return r
-    return -1
-
-
-@kernel
-def disconnected(lists, row_perm, col_perm, row_start, col_start, row_block, col_block, first, last):
-    """One of the blocks first to last - 1 that is not connected; -1: none."""
-    row_ptr, row_adj, col_ptr, col_adj = lists
-    row_seen, col_seen = np.zeros(row_perm.size, np.bool_), np.zeros(col_perm.size, np.bool_)
-    row_queue, col_queue = np.empty(row_perm.size, np.int32), np.empty(col_perm.size, np.int32)
-    for b in range(first, last):
-        rows, cols = row_start[b + 1] - row_start[b], col_start[b + 1] - col_start[b]
-        row_head, row_tail, col_head, col_tail = 0, 0, 0, 0
-        if rows > 0:
-            row_queue[0] = row_perm[row_start[b]]
-            row_seen[row_queue[0]] = True
-            row_tail = 1
-        else:
-            col_queue[0] = col_perm[col_start[b]]
-            col_seen[col_queue[0]] = True
-            col_tail = 1
-        while row_head < row_tail or col_head < col_tail:
-            if row_head < row_tail:
-                r = row_queue[row_head]
-                row_head += 1
-                for a in range(row_ptr[r], row_ptr[r + 1]):
-                    c = row_adj[a]
-                    if col_block[c] == b and not col_seen[c]:
-                        col_seen[c] = True
-                        col_queue[col_tail] = c
-                        col_tail += 1
-            else:
-                c = col_queue[col_head]
-                col_head += 1
-                for a in range(col_ptr[c], col_ptr[c + 1]):
-                    r = col_adj[a]
-                    if row_block[r] == b and not row_seen[r]:
-                        row_seen[r] = True
-                        row_queue[row_tail] = r
-                        row_tail += 1
-        if row_tail < rows or col_tail < cols:
-            return b
-    return -1
-
-
-@kernel
-def not_strongly_connected(ptr, adj, other_match, other_block, perm, start, first, last):
-    """One of the square blocks first to last - 1 in which a search from the first vertex misses a vertex; -1: none.
-
-    An entry is an edge from its row to the row matched to its column; with rows and columns exchanged, reversed.
-    """
-    seen = np.zeros(perm.size, np.bool_)
-    queue = np.empty(perm.size, np.int32)
-    for b in range(first, last):
-        queue[0] = perm[start[b]]
-        seen[queue[0]] = True
-        head, tail = 0, 1
-        while head < tail:
-            u = queue[head]
-            head += 1
-            for a in range(ptr[u], ptr[u + 1]):
-                v = adj[a]
-                if other_block[v] == b:
-                    w = other_match[v]
-                    if not seen[w]:
-                        seen[w] = True
-                        queue[tail] = w
-                        tail += 1
-        if tail < start[b + 1] - start[b]:
-            return b
-    return -1
+from matching.decomposition.fine_blocks import HORIZONTAL, SQUARE, VERTICAL
 
 
 def certify_blocks(graph, form) -> None:
@@ -124,18 +44,18 @@ def certify_blocks(graph, form) -> None:
     part = np.repeat(np.arange(3, dtype=np.int8), parts)
     if not np.array_equal(np.sign(n_rows - n_cols), part - 1):
         raise CertificateError("a block has a shape that its part does not allow")
-    dtype = index_type(n + m)
-    row_block, col_block = np.empty(n, dtype), np.empty(m, dtype)
-    row_block[row_perm] = np.repeat(np.arange(blocks, dtype=dtype), n_rows)
-    col_block[col_perm] = np.repeat(np.arange(blocks, dtype=dtype), n_cols)
+    row_block, col_block = np.empty(n, np.int64), np.empty(m, np.int64)
+    row_block[row_perm] = np.repeat(np.arange(blocks), n_rows)
+    col_block[col_perm] = np.repeat(np.arange(blocks), n_cols)
     if not np.array_equal(row_part, part[row_block]) or not np.array_equal(col_part, part[col_block]):
         raise CertificateError("a vertex is in a block of another part than its own")
     _certify_coarse(graph, row_match, col_match, row_part, col_part)
 
-    row_part, col_part = part[row_block], part[col_block]
-    wrong = misplaced(graph.row_ptr, graph.row_adj, row_block, col_block, row_part, col_part)
-    if wrong >= 0:
-        raise CertificateError(f"row {wrong} has an entry outside the block triangle")
+    rows, cols = graph.entries()
+    of_row, of_col = row_block[rows], col_block[cols]
+    wrong = (of_col < of_row) | ((part[of_col] == part[of_row]) & (part[of_row] != SQUARE) & (of_col != of_row))
+    if wrong.any():
+        raise CertificateError(f"row {rows[np.argmax(wrong)]} has an entry outside the block triangle")
     length = np.minimum(n_rows, n_cols)
     first, second = (
         _diagonal_vertices(row_perm, row_start[:-1], length),
@@ -143,17 +63,18 @@ def certify_blocks(graph, form) -> None:
     )
     if len(first) != form.matching.cardinality or not np.array_equal(row_match[first], second):
         raise CertificateError("the main diagonals of the blocks are not the matching")
-    square = parts[0], parts[0] + parts[1]
-    for begin, end in ((0, square[0]), (square[1], blocks)):
-        ends = row_perm, col_perm, row_start, col_start, row_block, col_block, begin, end
-        if (wrong := disconnected(graph.lists, *ends)) >= 0:
-            raise CertificateError(f"block {wrong} is not connected")
-    for wrong in (
-        not_strongly_connected(graph.row_ptr, graph.row_adj, col_match, col_block, row_perm, row_start, *square),
-        not_strongly_connected(graph.col_ptr, graph.col_adj, row_match, row_block, col_perm, col_start, *square),
-    ):
-        if wrong >= 0:
-            raise CertificateError(f"the square block {wrong} can be split further")
+    rows, cols = rows[of_row == of_col], cols[of_row == of_col]
+    back = (part[row_block[rows]] != SQUARE) | (row_match[rows] == cols)
+    ends = np.concatenate([rows, n + cols[back]]), np.concatenate([n + cols, rows[back]])
+    directed = scipy.sparse.csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(n + m, n + m))
+    number, component = connected_components(directed, connection="strong")
+    of_component = np.empty(number, np.int64)
+    of_component[component] = np.concatenate([row_block, col_block])
+    for b in np.flatnonzero(np.bincount(of_component, minlength=blocks) > 1):
+        square = part[b] == SQUARE
+        raise CertificateError(
+            f"the square block {b} can be split further" if square else f"block {b} is not connected"
+        )
 
 
 def _checked_counts(parts) -> tuple[int, int, int]:

@@ -13,7 +13,6 @@ from gridcut.device import CertificateError, inner_kernel, plain_kernel
 from matching.core.certificate import indices_field
 from matching.core.sparse import pointers_ascend
 from matching.general.general_graph import GeneralGraph
-from matching.general.order import ONE
 
 VALID, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST, OUTSIDE = range(6)
 MESSAGES = {
@@ -27,14 +26,18 @@ MESSAGES = {
 
 @plain_kernel
 def weigh_kernel(ptr, adj, weight, partner, matched):
-    """The weight of each vertex's matched edge, 0 if unmatched; returns the first violation of a matching, or VALID."""
+    """The weight of each vertex's matched edge, 0 if unmatched.
+
+    Returns the first violation of a matching, or VALID, and the weight of the matching.
+    """
+    total = weight.dtype.type(0)
     for v in range(partner.size):
         w = partner[v]
         if w == -1:
             matched[v] = 0
             continue
         if w < 0 or w >= partner.size or w == v or partner[w] != v:
-            return NOT_MUTUAL, v, w
+            return NOT_MUTUAL, v, w, total
         if w < v:
             continue
         low = ptr[v]
@@ -46,24 +49,11 @@ def weigh_kernel(ptr, adj, weight, partner, matched):
             else:
                 high = middle
         if low == ptr[v + 1] or adj[low] != w:
-            return NO_EDGE, v, w
+            return NO_EDGE, v, w, total
         matched[v] = weight[low]
         matched[w] = weight[low]
-    return VALID, -1, -1
-
-
-@plain_kernel
-def total_kernel(ptr, adj, weight, partner):
-    """The weight of a matching whose pairs are edges."""
-    total = weight.dtype.type(0)
-    for v in range(np.uint64(partner.size)):
-        w = partner[v]
-        if w > np.int64(v):
-            k = np.uint64(ptr[v])
-            while adj[k] != w:
-                k += ONE
-            total += weight[k]
-    return total
+        total += weight[low]
+    return VALID, -1, -1, total
 
 
 @inner_kernel
@@ -90,19 +80,21 @@ def find_violation_kernel(ptr, adj, weight, partner, matched, heaviest_first):
     return VALID, -1, -1
 
 
-def weigh(graph: GeneralGraph, partner) -> np.ndarray:
-    """The weight of each vertex's matched edge, 0 if unmatched; raises CertificateError unless it is a matching."""
+def weigh(graph: GeneralGraph, partner) -> tuple[np.ndarray, int | float]:
+    """The weight of each vertex's matched edge, 0 if unmatched, and their sum over the pairs, in vertex order.
+
+    Without weights, edges weigh 1.  Raises CertificateError unless it is a matching.
+    """
     weight = graph.weights()
     matched = np.empty(graph.n, weight.dtype)
-    raise_unless_valid(*weigh_kernel(graph.ptr, graph.adj, weight, partner, matched))
-    return matched
+    *violation, total = weigh_kernel(graph.ptr, graph.adj, weight, partner, matched)
+    raise_unless_valid(*violation)
+    return matched, total
 
 
 def weight_of(graph: GeneralGraph, partner) -> int | float:
-    """The weight of a matching whose pairs are edges; their number for a graph without weights."""
-    if graph.weight is None:
-        return int(np.count_nonzero(partner >= 0)) // 2
-    return total_kernel(graph.ptr, graph.adj, graph.weight, partner)
+    """The weight of a matching; the number of its pairs for a graph without weights."""
+    return int(np.count_nonzero(partner >= 0)) // 2 if graph.weight is None else weigh(graph, partner)[1]
 
 
 def certify(graph: GeneralGraph, partner, cardinality, weight, heaviest_first: bool) -> None:
@@ -110,10 +102,10 @@ def certify(graph: GeneralGraph, partner, cardinality, weight, heaviest_first: b
     if not pointers_ascend(graph.ptr, len(graph.adj)):
         raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
     partner = indices_field("partner", partner, graph.n)
-    matched = weigh(graph, partner)
+    matched, total = weigh(graph, partner)
     for name, given, right in (
         ("cardinality", cardinality, int(np.count_nonzero(partner >= 0)) // 2),
-        ("weight", weight, weight_of(graph, partner)),
+        ("weight", weight, total),
     ):
         kind = int | np.integer if isinstance(right, int) else float | np.floating
         if not isinstance(given, kind) or isinstance(given, bool) or given != right:

@@ -5,15 +5,20 @@ Returns a maximum matching.
   few edges     each row takes its first free column; then the search
   many edges    the same, without the adjacency lists of the columns: in the time to build them, most meshes are solved.
                 A search that has scanned MAX_SWEEPS times the edges continues with these lists
-  fast growth   if the frontier of alternating searches grows fast from the cheap matching (frontier_growth.py), as in
+  fast growth   if the frontier of alternating searches grows fast from the cheap matching (`frontier_growth`), as in
                 random and in skewed graphs, start again with the Karp-Sipser matching, which leaves very few augmenting
                 paths.  Not if most of the free rows have to stay free
+
+In a mesh the number of vertices within d steps grows like a power of d, in random and in skewed graphs exponentially.
+Then searches from many free vertices traverse the whole graph many times, and an initial matching that leaves few free
+vertices is worth its time.  In meshes the paths are short and the cheap matching suffices.  The growth is measured in
+SAMPLES * MAX_ROWS steps, each of which scans the neighbours of a row.
 
 A given matching is kept and extended by the cheap one.  With PARALLEL_MIN_EDGES edges or more, threads share each
 stage; they share the cheap matching only if the columns of a row are far from the row.
 
 The best method differs from graph to graph [1], hence several under one name.  References for the parts: cheap.py,
-karp_sipser.py, bitmap_search.py, team_search.py and frontier_growth.py.
+karp_sipser.py, bitmap_search.py and team_search.py.
 
 [1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011.
@@ -32,7 +37,6 @@ from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, se
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
 from matching.initial.karp_sipser import PARALLEL_MIN_EDGES
-from matching.portfolio.frontier_growth import frontier_growth
 
 ONE_KERNEL_EDGES = 20_000  # with fewer edges, one kernel does everything
 # Free rows per row between which the Karp-Sipser matching can be faster.
@@ -41,6 +45,8 @@ MIN_FREE_SHARE, MAX_FREE_SHARE = 1 / 64, 1 / 4
 MIN_GROWTH = 1.5
 MIN_ROWS_PER_FREE = 256  # few rows are free
 MAX_SWEEPS = 8  # scanned edges, per edge, before the search gets the lists of the columns
+SAMPLES = 3  # start rows
+MIN_ROWS, MAX_ROWS = 128, 4096  # numbers of visited rows between which the growth is measured
 SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32  # the distance of row and column, per side, in a local numbering
 
 
@@ -72,6 +78,44 @@ def free_rows(row_ptr, row_match):
     for r in range(row_match.size):
         number += row_match[r] < 0 and row_ptr[r] < row_ptr[r + 1]
     return number
+
+
+@kernel
+def frontier_growth(row_ptr, row_adj, col_match):
+    """Mean factor by which a level multiplies the number of visited rows; 1 if no search visits MIN_ROWS rows."""
+    n = row_ptr.size - 1
+    limit = min(MAX_ROWS, n // 4)
+    seen = np.zeros(n, np.bool_)
+    queue = np.empty(n, np.int32)
+    total, measured = 0.0, 0
+    for sample in range(SAMPLES):
+        queue[0] = (2 * sample + 1) * n // (2 * SAMPLES)
+        seen[queue[0]] = True
+        head, tail, levels, first = 0, 1, 0, 0
+        while head < tail and tail < limit:
+            end = tail
+            while head < end:
+                r = queue[head]
+                head += 1
+                for k in range(row_ptr[r], row_ptr[r + 1]):
+                    mate = col_match[row_adj[k]]
+                    if mate >= 0 and not seen[mate]:
+                        seen[mate] = True
+                        queue[tail] = mate
+                        tail += 1
+            if first > 0:
+                levels += 1
+            elif tail >= MIN_ROWS:
+                first = tail
+        if levels > 0:
+            total += np.log(tail / first) / levels
+            measured += 1
+        elif first > 0:
+            total += np.log(tail / 2)
+            measured += 1
+        for i in range(tail):
+            seen[queue[i]] = False
+    return np.exp(total / measured) if measured else 1.0
 
 
 def solve(graph: BipartiteGraph, row_match, col_match, *, threads: int | None = None) -> dict:

@@ -141,7 +141,7 @@ def test_forbidden_pairs(where):
 @pytest.fixture(params=["more columns per thread", "alone"])
 def larger(request, monkeypatch):
     """Small problems solved as larger ones are."""
-    from assign.batch import batch_shape_cuda as batch_shape
+    from assign.batch import batch_team_cuda as batch_shape
 
     monkeypatch.setattr(batch_shape, "MAX_STAGED_BYTES", 0)
     monkeypatch.setattr(batch_shape, "MAX_THREADS", 16)

@@ -213,7 +213,7 @@ def test_a_start_does_not_hide_that_there_is_no_assignment(where):
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, monkeypatch):
     """Problems that are solved one by one: their results are GPU arrays like the others."""
-    monkeypatch.setattr("assign.batch.batch_shape_cuda.MAX_COLUMNS", 5)
+    monkeypatch.setattr("assign.batch.batch_team_cuda.MAX_COLUMNS", 5)
     rng = np.random.default_rng(9)
     for shape in ((2, 4, 6), (2, 6, 4)):
         costs = rng.integers(0, 50, shape).astype(dtype)
@@ -227,7 +227,7 @@ def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, monkeypatch):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_the_cpu_solves_batches_of_large_problems_by_default(where, monkeypatch):
-    monkeypatch.setattr("assign.batch.batch_shape_cuda.MAX_COLUMNS", 5)
+    monkeypatch.setattr("assign.batch.batch_team_cuda.MAX_COLUMNS", 5)
     monkeypatch.setattr("assign.batch_solving.GPU_MIN_COSTS", 1)
     costs = np.random.default_rng(9).integers(0, 50, (2, 4, 6))
     for given, device in ((costs, "cpu"), (costs[:, :, :5], "cuda")):

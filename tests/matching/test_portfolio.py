@@ -14,7 +14,7 @@ from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
-from matching.portfolio.frontier_growth import frontier_growth
+from matching.portfolio.portfolio import frontier_growth
 from tests.matching import oracles
 
 

@@ -19,8 +19,7 @@ def _forms():
 
 
 def batch_team_cuda():
-    from assign.batch.batch_shape_cuda import kind_for
-    from assign.batch.batch_team_cuda import kernel_for
+    from assign.batch.batch_team_cuda import kernel_for, kind_for
 
     listed = []
     for given, number, n, limited in (
