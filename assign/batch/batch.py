@@ -34,7 +34,7 @@ from assign.batch.batch_paths import (
     reduce_columns,
     reduce_rows,
 )
-from gridcut.device import atomic_add, inner_kernel, kernel, plain_kernel, run_threads, thread_count
+from gridcut.device import atomic_add, kernel, plain_kernel, run_threads, thread_count
 from gridcut.device.arguments import unmarked
 
 SOLVED, INFEASIBLE = 0, 1
@@ -54,12 +54,6 @@ def range_of(cost, n, m):
     return np.int64(low), np.int64(high)
 
 
-@inner_kernel
-def moved(number, low, bits, real):
-    """A cost in the form of the search: shifted and packed."""
-    return real(number) if bits is None else real((np.int64(number) - low) << bits)
-
-
 @plain_kernel
 def fill(cost, n, m, flipped, low, bits, infinity, work):
     """Copy costs to `work`, transposed if flipped, shifted and packed; rows are padded with infinity."""
@@ -68,10 +62,10 @@ def fill(cost, n, m, flipped, low, bits, infinity, work):
         row = work[i]
         if flipped:
             for j in range(m):
-                row[j] = moved(cost[j, i], low, bits, real)
+                row[j] = real(cost[j, i]) if bits is None else real((np.int64(cost[j, i]) - low) << bits)
         else:
             for j in range(m):
-                row[j] = moved(cost[i, j], low, bits, real)
+                row[j] = real(cost[i, j]) if bits is None else real((np.int64(cost[i, j]) - low) << bits)
         if bits is not None and bits > 0:
             for j in range(m):
                 row[j] = real(row[j] + real(j))
@@ -95,7 +89,8 @@ def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity
     mark = real(1 << (bits - 1)) if bits is not None and bits > 0 else real(0)
     fill(cost, n, m, flipped, low, bits, infinity, work)
     for i in range(dummy.size):
-        dummy[i] = moved(min(max(limit[i], low - 1), high), low, bits, real)
+        number = min(max(limit[i], low - 1), high)
+        dummy[i] = real(number) if bits is None else real((np.int64(number) - low) << bits)
     for j in range(width):
         price[j] = 0
         rank[j] = j
