@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from assign.assignment import Assignment
 from assign.core.curve import extent
 from assign.core.given import GivenPoints
-from assign.core.problem import METRICS, as_array, check_limit, check_sides, prices_of
+from assign.core.problem import METRICS, HandedOver, as_array, check_limit, check_sides, prices_of
 from assign.core.start import fitted
 from assign.methods import GPU_MIN_ROWS
 from gridcut.device import DeviceName, resolve
@@ -19,10 +20,11 @@ from gridcut.device.arguments import check_callback
 MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 
 # Numbers of pairs up to which the CPU solves the matrix of distances: of any points, and of those whose near pairs say
-# little about an optimum, so that 15 to 120 rounds add pairs (on a line, repeated, or in sets that do not overlap).
-MATRIX_COSTS = {"euclidean": 1 << 21, "sqeuclidean": 1 << 22, "cityblock": 1 << 21}
-MAX_MATRIX_COSTS = 1 << 25
+# little about an optimum, so that 15 to 120 rounds add pairs (on a line, repeated, in sets that do not overlap, or if
+# the first rounds show it).
+MATRIX_COSTS, MAX_MATRIX_COSTS = 1 << 22, 1 << 25
 MIN_REPEATS = 4  # of each point, on average
+MAX_ROUNDS = 3  # in which almost every row lacks as many pairs as a round adds
 GPU_MAX_POINTS = 10_000  # of sets that overlap, above which the CPU is faster
 ANY_START_COSTS = 600**2  # up to this number, the matrix is faster than rounds from start prices
 
@@ -77,8 +79,8 @@ def solve_points(
     -----
     Memory is O((n + m) d) plus a few nearest points per point.  The CPU solves a sparse problem of near pairs, and
     adds pairs whose prices violate optimality until there are none; all pairs are checked, most of them one block of
-    points at a time.  Of up to 1448 points per set (2048 for squared distances), it solves the matrix; and up to
-    256 MiB if all points are matched, but lie on a line, in sets that do not overlap, or repeat four times and more.
+    points at a time.  Of up to 2048 points per set, it solves the matrix; and up to 256 MiB if all points are matched,
+    but lie on a line, in sets that do not overlap, repeat four times and more, or lack near pairs in three rounds.
     The GPU recomputes distances wherever it needs them.
 
     References
@@ -123,19 +125,8 @@ def solve_points(
     if not min(n, m):
         u = np.zeros(len(x)) if limit is None else limit
         col_of_row, v, stats, method = np.full(len(x), -1, np.int32), np.zeros(len(y)), {}, "nearest"
-    elif ran_on == "cpu" and n * m <= matrix_costs(x, y, metric, limit is None, start is not None):
-        from scipy.spatial.distance import cdist
-
-        from assign.solving import solve
-
-        found = solve(cdist(x, y, metric), max_cost=limit, device="cpu", callback=callback)
-        method, stats = found.method, found.stats
-        col_of_row, u, v = found.col_of_row, found.row_price, found.col_price
     elif ran_on == "cpu":
-        from assign.sparse import nearest
-
-        method = "nearest"
-        col_of_row, u, v, stats = nearest.solve_points(x, y, metric, limit=limit, start=prices, callback=callback)
+        col_of_row, u, v, stats, method = _on_cpu(x, y, metric, limit, prices, callback)
     else:
         from assign.dense import dense_cuda
         from gridcut.device.arrays import to_host
@@ -154,6 +145,24 @@ def solve_points(
         shown = v + level, u - level
         return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, given)
     return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, given)
+
+
+def _on_cpu(x, y, metric: str, limit, prices, callback):
+    """Column of each row, prices u and v, counters, and the method."""
+    is_free = limit is None and prices is None
+    if len(x) * len(y) > matrix_costs(x, y, metric, limit is None, prices is not None):
+        from assign.sparse import nearest
+
+        options = {"limit": limit, "start": prices, "callback": callback}
+        options["rounds"] = MAX_ROUNDS if is_free and len(x) * len(y) <= MAX_MATRIX_COSTS else None
+        with suppress(HandedOver):
+            return *nearest.solve_points(x, y, metric, **options), "nearest"
+    from scipy.spatial.distance import cdist
+
+    from assign.solving import solve
+
+    found = solve(cdist(x, y, metric), max_cost=limit, device="cpu", callback=callback)
+    return found.col_of_row, found.row_price, found.col_price, found.stats, found.method
 
 
 def _prefer_gpu(x, y, metric: str, all_matched: bool) -> bool:
@@ -178,11 +187,11 @@ def matrix_costs(x, y, metric: str, all_matched: bool, has_start: bool) -> int:
     """Number of pairs up to which the CPU solves the matrix."""
     if has_start:
         return ANY_START_COSTS
-    if not all_matched or not MATRIX_COSTS[metric] < len(x) * len(y) <= MAX_MATRIX_COSTS:
-        return MATRIX_COSTS[metric]
+    if not all_matched or not MATRIX_COSTS < len(x) * len(y) <= MAX_MATRIX_COSTS:
+        return MATRIX_COSTS
     repeats = any(MIN_REPEATS * len(np.unique(points, axis=0)) <= len(points) for points in (x, y))
     is_hard = x.shape[1] == 1 or repeats or are_apart(x, y, metric, all_matched)
-    return MAX_MATRIX_COSTS if is_hard else MATRIX_COSTS[metric]
+    return MAX_MATRIX_COSTS if is_hard else MATRIX_COSTS
 
 
 def pair_distances(x, y, metric: str) -> np.ndarray:

@@ -26,7 +26,7 @@ from assign.dense.jonker_volgenant import (
 )
 from assign.dense.sorting import seems_sortable
 
-MIN_LIST_ROWS = 320  # below, lists are faster only if they begin with prices from sorting
+MIN_LIST_ROWS = 320  # below, and up to half as many more of integers, lists are faster only with prices from sorting
 # dtype -> the dtype the kernel is compiled for, and that of prices
 NUMBERS = {t: (t, np.dtype(np.int64 if t.kind == "i" else np.float64)) for t in DTYPES}
 NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.items()}
@@ -69,9 +69,10 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
     row, col, u, v = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, kind), np.empty(m, kind)
     checked = time.perf_counter()
     sign, stats = -1 if maximize else 1, {}
-    budget = SEARCH_SCANS * n if n >= MIN_LIST_ROWS else BY_FREE_ROWS
+    lists_are_faster = n >= (MIN_LIST_ROWS if dtype.kind == "f" else MIN_LIST_ROWS * 3 // 2)
+    budget = SEARCH_SCANS * n if lists_are_faster else BY_FREE_ROWS
     status, total = solve_matrix(matrix, sign, budget, transposed, memory_for(n, m), row, col, u, v)
-    if status == HANDED_OVER and n < MIN_LIST_ROWS and not seems_sortable(matrix):
+    if status == HANDED_OVER and not lists_are_faster and not seems_sortable(matrix):
         status, total = solve_matrix(matrix, sign, UNLIMITED, transposed, memory_for(n, m), row, col, u, v)
     if status == REJECTED:
         return None

@@ -1,24 +1,31 @@
 """`python -m benchmarks assign_everyday`: the matrices that people match with, against SciPy and lapx.
 
-Processor milliseconds of one thread, medians of interleaved calls.  "lapx" is the fastest of its functions
-LAPX on the matrix.  A row appears only if the certificate of `assign.solve` holds and all costs agree.
+Processor milliseconds of one thread, medians of interleaved calls.  "lapx" is the fastest of its functions: lapjv,
+lapjvs (in single precision for float32) and lapjvr (of rectangles) get the matrix as it is; lapmod reads the pairs
+below the highest cost from it, if most have that and a matching of the others is optimal.  A row appears only if the
+certificate of `assign.solve` holds and all costs agree.
+
+`--steps` compares n and n + 1 rows, and shows those of which one takes more than 1.5 times as long.
 """
 
 import time
+from functools import partial
 from statistics import median
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 import assign
-from benchmarks import baselines, command
+from benchmarks import command
 from benchmarks.table import geometric_mean, markdown
 
 SIZES = (50, 100, 200, 400, 600, 601, 1000, 2000, 3000)
 QUICK_SIZES = (100, 200, 400, 601, 1000)
 SHAPES = {"n x n": (1, 1), "n x 2n": (1, 2), "n x n/3": (3, 1)}
 DTYPES = ("float64", "float32", "int32")
-LAPX = ("lapjv", "lapjvs", "lapjvr")
+TOLERANCE = {"float64": 1e-6, "int32": 1e-6, "float32": 1e-4}  # of total costs, relative
+MAX_STEP, STEP_SAMPLES, SURE_SAMPLES = 1.5, 3, 9  # ratio of times; matrices per size, and if the ratio is exceeded
 INTEGER_STEPS = 1000  # integers: the range of a family's float costs is divided into this many times n steps
 MAX_SECONDS = 2.0  # of all calls of a program on one matrix, after the first three
 
@@ -147,14 +154,34 @@ FAMILIES = {
 QUICK = tuple(FAMILIES)[::3]
 
 
-def build(name, shape, n, dtype="float64"):
+def build(name, shape, n, dtype="float64", seed=None):
     """The costs of a family: reproducible, contiguous."""
     rows, cols = (max(1, side * n // max(SHAPES[shape])) if shape == "n x n/3" else side * n for side in SHAPES[shape])
-    cost = FAMILIES[name](rows, cols, np.random.default_rng([n, len(name)]))
+    cost = FAMILIES[name](rows, cols, np.random.default_rng([n if seed is None else seed, len(name)]))
     if dtype == "int32":
         unit = (np.ptp(cost[cost < 1e6]) or 1.0) / (INTEGER_STEPS * n)
         cost = cost if (cost == np.rint(cost)).all() else np.minimum(np.rint(cost / unit), 10**9)
     return np.ascontiguousarray(cost, dtype)
+
+
+def peers(cost) -> dict:
+    """Name -> callable that returns the total cost, or a tuple that begins with it."""
+    import lap
+
+    def scipy():
+        return cost[linear_sum_assignment(cost)].sum(dtype=np.float64)
+
+    def lapmod():
+        rows, columns = np.nonzero(cost < high)
+        return lap.lapmod(n, cost[rows, columns].astype(float), np.searchsorted(rows, np.arange(n + 1)), columns)
+
+    n, high = len(cost), cost.max()
+    if n != cost.shape[1]:
+        return {"SciPy": scipy} | {f: partial(getattr(lap, f), cost, extend_cost=True) for f in ("lapjv", "lapjvr")}
+    found = {"SciPy": scipy, "lapjv": partial(lap.lapjv, cost), "lapjvs": partial(lap.lapjvs, cost)}
+    if 0 < np.count_nonzero(cost < high) < cost.size / 2 and np.isclose(lapmod()[0], scipy()):
+        found["lapmod"] = lapmod
+    return found
 
 
 def processor_seconds(runs, repeats) -> dict:
@@ -179,19 +206,34 @@ def measure(name, shape, n, dtype, repeats, ratios):
     cost = build(name, shape, n, dtype)
     found = assign.solve(cost, device="cpu")
     found.check()
-    runs = {"ours": lambda: assign.solve(cost, device="cpu"), "SciPy": baselines.assignment_scipy(cost)}
-    runs["lapx"] = baselines.assignment_lapx(cost, LAPX)
+    runs = {"ours": lambda: assign.solve(cost, device="cpu")} | peers(cost)
     for who, run in runs.items():
         total = run()
-        total = float(getattr(total, "cost", total))
-        if abs(total - found.cost) > 1e-6 * max(1.0, abs(found.cost)):
+        total = float(total[0] if isinstance(total, tuple) else getattr(total, "cost", total))
+        if abs(total - found.cost) > TOLERANCE[dtype] * max(1.0, abs(found.cost)):
             raise AssertionError(f"{name}, {n}, {dtype}: {who} found {total}, not {found.cost}")
     seconds = processor_seconds(runs, repeats)
-    best = min(seconds["SciPy"], seconds["lapx"])
-    ratios.append(best / seconds["ours"])
-    shown = [f"{1e3 * seconds[who]:.2f}" for who in ("ours", "SciPy", "lapx")]
+    lapx = min((who for who in seconds if who.startswith("lap")), key=seconds.get)
+    ratios.append(min(seconds["SciPy"], seconds[lapx]) / seconds["ours"])
+    shown = [f"{1e3 * seconds[who]:.3f}" for who in ("ours", "SciPy", lapx)]
     row = [name.replace("|", "\\|"), shape, str(n), dtype, found.method, *shown]
-    return [*row, runs["lapx"].__name__, f"{ratios[-1]:.2f}"]
+    return [*row, lapx, f"{ratios[-1]:.2f}"]
+
+
+def steps(name, shape, n, dtype, ratios):
+    """Rows of the table of steps: none or one; appends the ratio of the times of n and n + 1 rows."""
+    for samples in (STEP_SAMPLES, SURE_SAMPLES):
+        taken = {n: [], n + 1: []}
+        for seed in range(samples):
+            for rows, times in taken.items():
+                run = partial(assign.solve, build(name, shape, rows, dtype, seed), device="cpu")
+                times.append(processor_seconds({"ours": run}, 3)["ours"])
+        means = [geometric_mean(times) for times in taken.values()]
+        if max(means) <= MAX_STEP * min(means):
+            break
+    ratios.append(min(means) / max(means))
+    shown = [name.replace("|", "\\|"), shape, str(n), dtype, *(f"{1e3 * mean:.3f}" for mean in means)]
+    return [[*shown, f"{1 / ratios[-1]:.2f}"]] if max(means) > MAX_STEP * min(means) else []
 
 
 def main(argv):
@@ -203,14 +245,20 @@ def main(argv):
     report = command.begin("assign on everyday matrices", ["numba", "numpy", "scipy", "lapx"])
     columns = ["costs", "shape", "n", "dtype", "method", "ours ms", "SciPy ms", "lapx ms", "", "best / ours"]
     ratios = []
-    rows = command.shown(
-        measure(name, shape, n, dtype, options.repeats, ratios)
+    cases = [
+        (name, shape, n, dtype)
         for shape in (options.shapes or SHAPES)
         for dtype in (options.dtypes or DTYPES)
         for n in sizes
         for name in names
-    )
-    means = f"Best peer over ours: geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}."
+    ]
+    if options.steps:
+        columns = ["costs", "shape", "n", "dtype", "n ms", "n + 1 ms", "ratio"]
+        rows = command.shown(row for case in cases for row in steps(*case, ratios))
+        means = f"{len(ratios)} pairs of sizes, {len(rows)} above {MAX_STEP}; the greatest {1 / min(ratios):.2f}."
+    else:
+        rows = command.shown(measure(*case, options.repeats, ratios) for case in cases)
+        means = f"Best peer over ours: geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}."
     return command.finish(report, f"{markdown(columns, rows)}\n\n{means}", options.save)
 
 
@@ -222,4 +270,5 @@ def parser():
     options.add_argument("--shapes", nargs="+", choices=SHAPES, help="default: all")
     options.add_argument("--dtypes", nargs="+", choices=DTYPES, help="default: all")
     options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--steps", action="store_true", help="times of n and n + 1 rows instead of those of peers")
     return options

@@ -410,7 +410,7 @@ SWITCHES = [
     Switch("assign.ranking_certificate", "MAX_COSTS", ranking, lambda v: (v, v + 256**2), slow=True),
     Switch("assign.core.problem", "MAX_SPARSE_SHARE", allowed_pairs, around(0.06)),
     Switch("assign.batch.batch", "MIN_COSTS_PER_THREAD", batch_of_costs, lambda v: (2 * v - 400, 2 * v)),
-    Switch("assign.points", "MATRIX_COSTS", repeated_points, lambda v: (v["euclidean"], v["euclidean"] + 30_000)),
+    Switch("assign.points", "MATRIX_COSTS", repeated_points, lambda v: (v, v + 30_000)),
     Switch("assign.points", "ANY_START_COSTS", points, lambda v: (v, (int(np.sqrt(v)) + 1) ** 2)),
     Switch("assign.core.certificate_points", "MIN_COSTS", points, lambda v: ((int(np.sqrt(v)) - 1) ** 2, v)),
     Switch("assign.flow.network_simplex", "MIN_BLOCK", flow_of_minimum_cost, lambda v: (v * v - 1, (v + 1) ** 2)),

@@ -39,10 +39,13 @@ def orders_of(cost):
     """The orders of rows and columns by the differences of two columns and of two rows."""
     first, last = 0, len(cost) - 1
     for _ in range(ROUNDS):
+        before = first, last
         along_columns = difference(cost[first], cost[last])
         low, high = ends_of(along_columns, cost[first], cost[last])
         along_rows = difference(cost[:, low], cost[:, high])
         first, last = ends_of(along_rows, cost[:, low], cost[:, high])
+        if (first, last) == before:
+            break
     along_columns = difference(cost[first], cost[last])
     return np.argsort(along_rows, kind="stable"), np.argsort(along_columns, kind="stable")
 

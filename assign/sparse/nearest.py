@@ -40,7 +40,7 @@ import numpy as np
 
 from assign.core.certificate import FLOAT_MAX, tolerance
 from assign.core.curve import curve, extent
-from assign.core.problem import METRICS
+from assign.core.problem import METRICS, HandedOver
 from assign.sparse.sparse import solve
 from gridcut.device import atomic_add, inner_kernel, kernel, plain_kernel, run_threads, thread_count
 
@@ -56,6 +56,7 @@ SAMPLE = 2000  # points of x of which this share is taken
 # Pairs that exceed their prices by up to this multiple of the mean distance are added too.
 EXTRA_MARGIN = 0.5
 MIN_ROWS_PER_THREAD = 256  # a thread starts in the time of about 30 rows
+MOST = 0.9  # of the pairs that rounds can add; points that have enough near pairs get at most 0.83
 CHUNK = 1 << 16  # rows that are searched before their lists are stored
 
 
@@ -265,7 +266,7 @@ def merged(indptr, columns, other_indptr, other_columns):
     return start, both[:size]
 
 
-def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=None):
+def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=None, rounds=None):
     """Assign the points x (n, d) to y (m, d), n <= m, float64; returns col_of_row, u, v, stats as `sparse.solve`.
 
     metric      "euclidean", "sqeuclidean" or "cityblock"
@@ -273,6 +274,7 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     start       (u, v) to start from
     callback    called as by `sparse.solve`, and after each sparse problem, with sums over all of them
     neighbours  nearest neighbours per point in the first sparse problem; None: by whether there is a limit
+    rounds      raise HandedOver if this many rounds give most rows as many pairs as a round can; None: never
     """
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
@@ -290,6 +292,7 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
         limit = np.asarray(limit, np.float64)[order_x]
     metric = METRICS.index(metric)
     indptr, columns, bound, is_moved = _first_pairs(x, y, metric, limit is None, int(neighbours))
+    first = len(columns)
     v = np.zeros(m)
     old = None if start is None else (np.asarray(start[1], np.float64) - extra[1])[order_y]
     col_of = None
@@ -322,6 +325,8 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
         indptr, columns = merged(indptr, columns, *more)
         if len(columns) == pairs:
             break  # only existing pairs are violated, by rounding
+        if stats["rounds"] == rounds and len(columns) - first > MOST * rounds * MAX_FOUND * n:
+            raise HandedOver
     col_of_row, u_of, v_of = np.full(n, -1, np.int32), np.empty(n), np.empty(m)
     matched = col_of >= 0
     col_of_row[order_x[matched]] = order_y[col_of[matched]]
