@@ -1,6 +1,6 @@
 """`python -m benchmarks assign_everyday`: the matrices that people match with, against SciPy and lapx.
 
-Processor milliseconds of one thread, medians of interleaved calls.  "lapx" is the fastest of its functions: lapjv,
+Processor milliseconds of one thread, least of interleaved calls.  "lapx" is the fastest of its functions: lapjv,
 lapjvs (in single precision for float32) and lapjvr (of rectangles) get the matrix as it is; lapmod reads the pairs
 below the highest cost from it, if most have that and a matching of the others is optimal.  A row appears only if the
 certificate of `assign.solve` holds and all costs agree.
@@ -10,7 +10,6 @@ certificate of `assign.solve` holds and all costs agree.
 
 import time
 from functools import partial
-from statistics import median
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -185,7 +184,7 @@ def peers(cost) -> dict:
 
 
 def processor_seconds(runs, repeats) -> dict:
-    """Median processor seconds of several callables, which take turns; each round begins with another one.
+    """Least processor seconds of several callables, which take turns; each round begins with another one.
 
     The first one after a copy of the matrix by another program finds less of it in the caches.
     """
@@ -198,7 +197,7 @@ def processor_seconds(runs, repeats) -> dict:
             begin = time.process_time()
             run()
             taken[name].append(time.process_time() - begin)
-    return {name: median(times) for name, times in taken.items()}
+    return {name: min(times) for name, times in taken.items()}
 
 
 def measure(name, shape, n, dtype, repeats, ratios):
