@@ -17,8 +17,8 @@ from gridcut.core.certificate import CertificateError, Sums, certify_value, chec
 from gridcut.core.units import difference, scale_of, units
 from gridcut.device import plain_kernel
 from gridcut.device.sparse import check_compressed
-from gridcut.graph.graph_cut import float_cut, integer_cut
 from gridcut.graph.graph_problem import GraphProblem, lists_of
+from gridcut.graph.graph_value import float_cut, integer_cut
 from gridcut.graph.residual_graph import ResidualGraph, find_arc
 
 

@@ -8,8 +8,9 @@ from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_name
 from gridcut.device.choose import Implementation, Method, cuda_is_available
 from gridcut.device.networkx_graph import is_networkx
-from gridcut.graph.graph_cut import GraphCut, KeptGraph, value_of_graph
+from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of, networkx_problem
+from gridcut.graph.graph_value import value_of_graph
 from gridcut.graph.residual_graph import LoadedProblem, load_graph
 
 

@@ -11,7 +11,7 @@ from gridcut.core.units import CAPACITY_LIMIT, scale_of
 from gridcut.device.arguments import one_at_a_time
 from gridcut.device.networkx_graph import is_networkx
 from gridcut.device.sparse import is_sparse
-from gridcut.graph.graph_cut import GraphCut, KeptGraph, value_of_graph
+from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_problem import (
     GraphProblem,
     Network,
@@ -24,6 +24,7 @@ from gridcut.graph.graph_problem import (
     read_network,
 )
 from gridcut.graph.graph_search import GraphMemory
+from gridcut.graph.graph_value import value_of_graph
 from gridcut.graph.graph_warm import change_capacities, change_terminals
 from gridcut.graph.residual_graph import LoadedProblem, ResidualGraph, largest_incident_sum, largest_value, load_graph
 

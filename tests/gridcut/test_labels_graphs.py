@@ -10,7 +10,7 @@ import scipy.sparse
 from gridcut import LabelSolver, alpha_beta_swap, alpha_expansion, convex_labels, energy_of
 from gridcut.core.problem import ends
 from gridcut.device import CertificateError
-from gridcut.multilabel import validation
+from gridcut.multilabel import device_choice
 from gridcut.multilabel.labelling import move_minimum
 
 SOLVERS = [alpha_expansion, alpha_beta_swap]
@@ -128,7 +128,7 @@ def test_invalid_arguments(solve, unary, weights, error, message):
 
 
 def test_graphs_are_cut_on_the_cpu(monkeypatch):
-    monkeypatch.setattr(validation, "choose_device", lambda *_, **__: "cuda")
+    monkeypatch.setattr(device_choice, "choose_device", lambda *_, **__: "cuda")
     with pytest.raises(ValueError, match="weights of a graph are supported on the CPU only"):
         alpha_expansion(UNARY, GRAPH)
 
