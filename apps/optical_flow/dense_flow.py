@@ -14,7 +14,7 @@ consistency estimate the backward flow, starting from the reversed flow; the flo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -30,6 +30,9 @@ from apps.optical_flow.channels import resized
 from apps.optical_flow.frame import Frame, for_both, while_preparing
 from gridcut.device import DeviceName, run_threads, thread_count
 from gridcut.device.result import GridResult
+
+if TYPE_CHECKING:
+    from apps.optical_flow.refine import Proposals
 
 MIN_SIDE = 16
 FUSION_LEVEL = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
@@ -65,28 +68,6 @@ class Flow(GridResult):
         from apps.optical_flow.flow_figures import flow_figure
 
         return flow_figure(self.flow, self.valid)
-
-
-class Proposals(NamedTuple):
-    """Two flows of which the better one is chosen at each pixel, and how that is refined.
-
-    matches    those of the result
-    levels     of the two frames, finest first
-    flow       at the size of the level `fused`
-    filled     the other flow, of any size; None: there is none
-    fused, refined, checked   numbers of levels: where the flows are fused, the first one of refinement, and where
-               hidden pixels are filled and the backward flow is estimated
-    how        further arguments of `apps.optical_flow.refine.refine`
-    """
-
-    matches: Matches
-    levels: list
-    flow: np.ndarray
-    filled: np.ndarray | None
-    fused: int
-    refined: int
-    checked: int
-    how: tuple = ()
 
 
 @suggests
@@ -188,7 +169,7 @@ def flow_of_frames(
 
 def _proposals(first: Frame, second: Frame, matches: Matches | None, linker, method, device, clock) -> Proposals:
     """The fill of the matches, and the flow refined from it, at half the size."""
-    from apps.optical_flow.refine import paired, refine
+    from apps.optical_flow.refine import Proposals, paired, refine
 
     def match():
         return _sparse_matches(first, second, linker, method, device) if matches is None else matches

@@ -21,10 +21,9 @@ import numpy as np
 from apps.common.clock import Clock
 from apps.motion.matches import Matches
 from apps.optical_flow.channels import resized
-from apps.optical_flow.dense_flow import Proposals
 from apps.optical_flow.fill import fill_flow
 from apps.optical_flow.frame import CHECKED_LEVEL, WEIGHTED_LEVELS, Frame, for_both
-from apps.optical_flow.refine import paired
+from apps.optical_flow.refine import Proposals, paired
 
 MAX_RETURN = 1.5  # pixels at the size of the seeds: forward-backward error
 MAX_DEVIATION = 2.0  # pixels of that size: difference to the motion of a supporting neighbour

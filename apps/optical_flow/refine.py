@@ -10,10 +10,12 @@ determines the location of motion edges.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 
+from apps.motion.matches import Matches
 from apps.optical_flow.channels import resized
 from apps.optical_flow.frame import FrameLevel
 from apps.optical_flow.median import confidence_of, weighted_median
@@ -23,6 +25,28 @@ BRIGHTNESS_WEIGHT = 0.3  # of grey values
 GRADIENT_WEIGHT = 5 / 3
 ITERATIONS = 6, 10  # fixed-point iterations, and SOR iterations of each
 MEDIAN_LEVELS = 12  # finest levels, of which every second has the weighted median; the others have a 5 x 5 median
+
+
+class Proposals(NamedTuple):
+    """Two flows of which the better one is chosen at each pixel, and how that is refined.
+
+    matches    those of the result
+    levels     of the two frames, finest first
+    flow       at the size of the level `fused`
+    filled     the other flow, of any size; None: there is none
+    fused, refined, checked   numbers of levels: where the flows are fused, the first one of refinement, and where
+               hidden pixels are filled and the backward flow is estimated
+    how        further arguments of `apps.optical_flow.refine.refine`
+    """
+
+    matches: Matches
+    levels: list
+    flow: np.ndarray
+    filled: np.ndarray | None
+    fused: int
+    refined: int
+    checked: int
+    how: tuple = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
