@@ -28,18 +28,19 @@ _shown = {"progress": ""}  # of the single item that this process displays
 
 def compile_seconds() -> float:
     """Seconds in which any thread of this process has compiled kernels."""
-    compiling = _compiling()
-    return compiling.compile_seconds() if compiling else 0.0
+    seconds = _of_store("compile_seconds")
+    return seconds() if seconds else 0.0
 
 
 def compiled_kernels() -> int:
     """Number of kernels that this process has compiled."""
-    compiling = _compiling()
-    return compiling.compiled_kernels() if compiling else 0
+    kernels = _of_store("compiled_kernels")
+    return kernels() if kernels else 0
 
 
-def _compiling():
-    return sys.modules.get("gridcut.device.kernel_store")  # nothing was compiled before numba was imported
+def _of_store(name: str):
+    """A function of the store of kernels; None before it has been imported, when nothing is compiled, or meanwhile."""
+    return getattr(sys.modules.get("gridcut.device.kernel_store"), name, None)
 
 
 class Clock:
