@@ -168,7 +168,7 @@ def elapsed_display(quiet: bool, explains: bool = True):
                 bar.start_t -= DISPLAY_DELAY
                 while not done.wait(DISPLAY_PERIOD):
                     bar.desc, bar.postfix = "working", _shown["progress"]
-                    if (compiling := _compiling()) and compiling.is_compiling():
+                    if (is_compiling := _of_store("is_compiling")) and is_compiling():
                         bar.desc = f"compiling kernels, first time only: {compiled_kernels() - count}"
                     bar.refresh()
 
@@ -187,4 +187,4 @@ def elapsed_display(quiet: bool, explains: bool = True):
 
 def explain_compiling(count: int) -> None:
     """Say on standard error that kernels were compiled, and how that is avoided."""
-    print(_compiling().explained(count), file=sys.stderr)
+    print(_of_store("explained")(count), file=sys.stderr)
