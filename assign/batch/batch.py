@@ -165,7 +165,6 @@ def solve_one(memory, ids, cost, r, c, limit, floats, integers, col_of_row, u, v
     return solved
 
 
-# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @plain_kernel
 def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
     """Solve problems until none is left; the atomic counter distributes them among threads."""

@@ -22,7 +22,7 @@ FUNCTIONS = {
     "expansion": (15, 5),
     "solve": (12, 3),
     "batch": (17, 4),
-    "maximum": (23, 8),
+    "maximum": (23, 9),
     "strokes": (30, 1),
     "box": (1, 1),
     "superpixels": (23, 11),

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("gridcut", "assign", "matching", "apps", "cutmatch")
 KERNELS = {
-    *("kernel", "inner_kernel", "inlined_kernel", "cuda_kernel", "device_function"),
+    *("kernel", "plain_kernel", "inner_kernel", "inlined_kernel", "cuda_kernel", "device_function"),
     *("njit", "jit", "register_jitable"),
 }
 MAX_ARGUMENTS = 12
