@@ -132,6 +132,7 @@ def test_all_rows_want_the_same_columns():
 def test_points_far_away_hide_nothing_near_by(metric, far, monkeypatch):
     """One point of each set is far from all others: the distances to it must not make the others' coarse."""
     monkeypatch.setattr("assign.points.matrix_costs", lambda *_: 0)
+    monkeypatch.setattr("assign.points.MAX_MATRIX_COSTS", 0)
     rng = np.random.default_rng(7)
     near_x, near_y = 0.01 * rng.random((60, 2)), rng.random((60, 2))
     x, y = np.concatenate((near_x, [[far, far]])), np.concatenate((near_y, [[far, far - 1]]))

@@ -28,6 +28,7 @@ METRICS = ("euclidean", "sqeuclidean", "cityblock")
 def no_matrix(monkeypatch):
     """Points are solved by rounds of near pairs, however few they are."""
     monkeypatch.setattr(points, "matrix_costs", lambda *_: 0)
+    monkeypatch.setattr(points, "MAX_MATRIX_COSTS", 0)  # nor handed over to the matrix
 
 
 class Rounds:
