@@ -92,7 +92,7 @@ def refine(
 
 
 def variational(level: Level, flow: np.ndarray, iterations: tuple[int, int] = ITERATIONS) -> np.ndarray:
-    """Return `flow` after one variational refinement of so many fixed-point iterations, and SOR iterations of each."""
+    """Return `flow` after one variational refinement; `iterations` of the fixed point, and of SOR in each."""
     step = cv2.VariationalRefinement.create()
     step.setAlpha(SMOOTHNESS_WEIGHT)
     step.setDelta(BRIGHTNESS_WEIGHT)

@@ -91,10 +91,10 @@ class Prompts:
 
     def point(self, place: Sequence[float], is_object: bool) -> None:
         """A click on a voxel."""
-        place = [int(round(float(one))) for one in place]
+        place = [float(one) for one in place]
         if len(place) != 3 or not all(0 <= one < size for one, size in zip(place, self._opened_shape(), strict=True)):
             raise ValueError(f"a point must be a voxel of the image, of shape {self._shape}, got {place}")
-        z, y, x = (place[axis] for axis in self._order)
+        z, y, x = (int(place[axis]) for axis in self._order)
         centre = [(x + 0.5, y + 0.5)]
         with self._prompt() as session:
             session.stroke(centre, POINT, OBJECT if is_object else BACKGROUND, 0, z)

@@ -70,6 +70,11 @@ BINARY = {"Content-Type": "application/octet-stream"}
         ),
         ("/add_point_interaction", {"json": {"coordinates": [1, 2, 99], "include_interaction": True}}, "a voxel"),
         ("/add_point_interaction", {"json": {"coordinates": "abc", "include_interaction": True}}, "could not convert"),
+        (
+            "/add_point_interaction",
+            {"content": b'{"coordinates": [1, 2, Infinity], "include_interaction": 1}'},
+            "a voxel",
+        ),
         ("/add_point_interaction", {"content": b"{"}, "no JSON"),
         ("/add_point_interaction", {"content": b"[]"}, "a JSON object"),
         ("/add_bbox_interaction", {"json": {"bbox_coords": [[1, 2]], "include_interaction": True}}, "three pairs"),
