@@ -25,8 +25,9 @@ from apps.app import MAX_OPEN_IMAGES, MAX_POINTS
 from apps.app.image_sources import Image
 from apps.common.errors import InputError
 from apps.segmentation.hints import mask_in
+from apps.segmentation.result_files import encoded_result
 from apps.session import Session
-from apps.session.session_export import KINDS, encoded_result
+from apps.session.session_export import KINDS
 from apps.session.session_records import check_label
 
 RADIUS = 5.0  # pixels, of a click

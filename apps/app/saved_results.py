@@ -41,7 +41,7 @@ def save_results(
     `sources` are all images of the page.  Raises InputError for an unknown kind, without marks to cut, and for files
     that another program wrote.
     """
-    from apps.session.session_export import encoded_result
+    from apps.segmentation.result_files import encoded_result
 
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
@@ -64,7 +64,7 @@ def save_results(
 
 def cutout_of(source: Source, image: Image, session: "Session") -> bytes:
     """The content of the cut-out's file."""
-    from apps.session.session_export import encoded_result
+    from apps.segmentation.result_files import encoded_result
 
     if image.volume is not None:
         raise InputError("a volume has no cut-out; save its labels")

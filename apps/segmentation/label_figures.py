@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +13,19 @@ from apps.common.figures import colour_of
 from apps.common.writing import NO_METADATA, Metadata, encoded_image
 from apps.segmentation.marks import label_values
 
-if TYPE_CHECKING:
-    from apps.segmentation.box_files import Detection
+TIFF = (".tif", ".tiff")
+NOTHING: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 
 
-def encoded_labels(labels: np.ndarray, metadata: Metadata = NO_METADATA) -> bytes:
-    """Content of a grey PNG whose values are the labels (H, W): 8 bits, or 16 bits for values above 255.
+def encoded_labels(labels: np.ndarray, metadata: Metadata = NO_METADATA, suffix: str = ".png") -> bytes:
+    """Content of a grey PNG, or TIFF, whose values are the labels (H, W): 8 bits, or 16 bits for values above 255.
 
     There is no palette, because most programs would read its colours; the legend and the overlay contain the colours.
     Raises InputError for values that do not fit into 16 bits.
     """
-    return encoded_image(label_values(labels, "labels"), ".png", metadata.without_profile())
+    compression = {"compression": "tiff_deflate"} if suffix in TIFF else {}
+    values = label_values(labels, "labels")
+    return encoded_image(values, suffix if compression else ".png", metadata.without_profile(), **compression)
 
 
 def encoded_legend(image: Path, labels: np.ndarray, objects: Iterable[Annotation]) -> bytes:
@@ -37,16 +40,12 @@ def encoded_legend(image: Path, labels: np.ndarray, objects: Iterable[Annotation
 
 
 def annotations_of(
-    labels: np.ndarray, values: Iterable[int], detections: Mapping[int, "Detection"] | None = None
+    labels: np.ndarray, values: Iterable[int], about: Mapping[int, Mapping[str, Any]] = NOTHING
 ) -> Iterator[Annotation]:
-    """The objects of a label map (H, W), one after the other, with the names of the detections if there are any."""
+    """The objects of a label map (H, W), one after the other; `about` are attributes of some of them, by value."""
     for value in map(int, values):
-        mask, colour = labels == value, colour_of(value)
-        if detections is None:
-            yield Annotation(name_of(value), value, colour, mask)
-        else:
-            one = detections[value]
-            yield Annotation(one.name, value, colour, mask, one.category, one.score)
+        known = {"name": name_of(value), "colour": colour_of(value)} | about.get(value, {})
+        yield Annotation(value=value, mask=labels == value, **known)
 
 
 def name_of(value: int) -> str:

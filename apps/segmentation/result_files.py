@@ -1,8 +1,9 @@
-"""The files that `cutmatch segment` and `cutmatch refine` write for an image, chosen by --write, and their contents."""
+"""The files that commands, sessions and the page write for an image, and their contents; --write chooses them."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
@@ -19,11 +20,11 @@ BOX_KINDS = "labels,overlay,coco"  # the default for boxes; a cut-out of each ma
 
 
 class Found(NamedTuple):
-    """What a run found in an image: a mask, bool (H, W), or the labels of several objects.
+    """What was found in an image: a mask, bool (H, W), or the labels of several objects.
 
-    values       of the labels
-    strokes      as they were read: marks (H, W), or labels of several objects, 0 for none; None draws none
-    detections   of the labels, for their names
+    values    of the labels
+    strokes   as they were read: marks (H, W), or labels of several objects, 0 for none; None draws none
+    about     names and other attributes of an annotation, by label
     """
 
     image: Path
@@ -33,7 +34,7 @@ class Found(NamedTuple):
     labels: Any = None
     values: tuple[int, ...] = ()
     strokes: Any = None
-    detections: Mapping[int, Any] | None = None
+    about: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 
 
 def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ...]:
@@ -107,19 +108,19 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     from apps.segmentation.label_figures import annotations_of, encoded_labels, encoded_legend
     from apps.segmentation.matte import cut_out
 
-    image, rgb, metadata, mask, labels, values, strokes, detections = found
+    image, rgb, metadata, mask, labels, values, strokes, about = found
     shape = rgb.shape[:2]
 
     def objects():
         if labels is None:
             return [Annotation("object", 1, figures.colour_of(1), mask)]
-        return annotations_of(labels, values, detections)
+        return annotations_of(labels, values, about)
 
     def figure(kind):
         if kind == "overlay":
             return figures.overlay(rgb, mask) if labels is None else figures.labels_overlay(rgb, labels)
         if kind != "strokes":
-            return cut_out(rgb, mask if labels is None else labels == int(kind.removeprefix("object")))
+            return cut_out(rgb, mask if kind == "cutout" else labels == int(kind.removeprefix("object")))
         colours = {value: np.array(figures.colour_of(value)) / np.float32(255) for value in values}
         return figures.strokes_figure(rgb, strokes, **({} if labels is None else {"colours": colours}))
 
@@ -131,7 +132,7 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
             pixels = np.uint8(255) * mask
             encoders[kind] = partial(encoded_image, pixels, ".png", metadata.without_profile())
         elif kind == "labels":
-            encoders[kind] = partial(encoded_labels, labels, metadata)
+            encoders[kind] = partial(encoded_labels, labels, metadata, path.suffix.lower())
         elif kind == "legend":
             encoders[kind] = partial(encoded_legend, image, labels, objects())
         elif kind.startswith("object"):
@@ -140,6 +141,32 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
         else:
             encoders[kind] = partial(encoded_image, figure(kind), ".png", metadata)
     return dict(zip(encoders, in_parallel(list(encoders.values())), strict=True))
+
+
+def encoded_result(
+    kind: str, path: Path, rgb, labels, image: Path, metadata=None, objects: Mapping[int, dict] = MappingProxyType({})
+) -> bytes:
+    """Content of a file: labels (H, W) in the form of a kind, of which "mask" and "cutout" show all objects.
+
+    metadata   of the image; None for none
+    objects    as of `Session.objects`; those with the same name are of one class
+    """
+    import numpy as np
+
+    from apps.common.writing import NO_METADATA
+    from apps.segmentation.label_figures import name_of
+
+    values = np.flatnonzero(np.bincount(labels.ravel())[1:]) + 1
+    class_of: dict[str, int] = {}
+    about: dict[int, dict] = {}
+    for value in (int(value) for value in values if value in objects):
+        given = objects[value]
+        about[value] = {"name": given["name"] or name_of(value)} | (
+            {"colour": given["colour"]} if given["colour"] else {}
+        )
+        about[value]["category"] = class_of.setdefault(about[value]["name"], value)
+    found = Found(image, rgb, metadata or NO_METADATA, labels > 0, labels, tuple(values), about=about)
+    return contents_of(found, {kind: path})[kind]
 
 
 def merged_files(kinds: tuple[str, ...], folder: Path) -> dict[str, Path]:

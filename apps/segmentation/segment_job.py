@@ -178,24 +178,25 @@ def _of_boxes(job: Job, chosen) -> Problem:
     with timed("import"):
         from apps.segmentation.instances import label_boxes
     rgb, metadata = read_photograph(job.image)
-    named = dict(enumerate(job.files["boxes"], 1))
+    boxes = job.files["boxes"]
+    about = {
+        value: {"name": one.name, "category": one.category, "score": one.score} for value, one in enumerate(boxes, 1)
+    }
 
     def contents(result):
-        found = Found(job.image, rgb, metadata, labels=result.labels, values=result.values, detections=named)
+        found = Found(job.image, rgb, metadata, labels=result.labels, values=result.values, about=about)
         return _image_contents(chosen.kinds, chosen, found)
 
     def facts(result):
-        pixels = np.bincount(result.labels.ravel(), minlength=len(named) + 1)
+        pixels = np.bincount(result.labels.ravel(), minlength=len(boxes) + 1)
         objects = [
-            {"value": value, "name": one.name, "category": one.category, "score": one.score}
-            | {"box": result.boxes[value], "pixels": int(pixels[value])}
-            for value, one in named.items()
-            if value in result.boxes
+            {"value": value, **about[value], "box": box, "pixels": int(pixels[value])}
+            for value, box in result.boxes.items()
         ]
         return {"objects": objects, "device": result.device}
 
-    solve = partial(label_boxes, rgb, [one.box(rgb.shape) for one in named.values()], device=chosen.device)
-    notes = (lambda result: result.notes) if named else lambda result: ("no box, so no object",)
+    solve = partial(label_boxes, rgb, [one.box(rgb.shape) for one in boxes], device=chosen.device)
+    notes = (lambda result: result.notes) if boxes else lambda result: ("no box, so no object",)
     return Problem(rgb.shape[:2], solve, contents, facts, notes)
 
 

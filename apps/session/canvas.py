@@ -241,30 +241,57 @@ class Canvas:
 def paint_kernel(plane, top, left, x, y, radius, aspect, value):
     """Write `value` to the pixels of a plane within the radius of a polyline; the plane starts at (top, left).
 
-    Rows are `aspect` times as high as columns are wide.  Pixels that have the value need no distance, so that a slow
-    thick stroke costs little more than a quick one.
+    Rows are `aspect` times as high as columns are wide.  What a segment covers of a row is one run of pixels.  Its ends
+    are computed, and moved to the pixels that the distance decides; only what the run before it left open is written.
     """
     rows, columns = plane.shape
+    begun, ended = np.zeros(rows, np.int64), np.full(rows, -1, np.int64)  # the run that was written last in each row
     for k in range(max(1, len(x) - 1)):
         last = min(k + 1, len(x) - 1)
         run, fall = x[last] - x[k], (y[last] - y[k]) * aspect
         square = run * run + fall * fall
+        shift = radius / np.sqrt(square) if square > 0.0 else 0.0
         first_row = max(0, int(np.floor(min(y[k], y[last]) - radius / aspect)) - top)
         last_row = min(rows - 1, int(np.floor(max(y[k], y[last]) + radius / aspect)) - top)
-        first_column = max(0, int(np.floor(min(x[k], x[last]) - radius)) - left)
-        last_column = min(columns - 1, int(np.floor(max(x[k], x[last]) + radius)) - left)
         for row in range(first_row, last_row + 1):
             down = (row + top + 0.5 - y[k]) * aspect
-            for column in range(first_column, last_column + 1):
-                if plane[row, column] != value:
-                    across = column + left + 0.5 - x[k]
-                    along = min(1.0, max(0.0, (across * run + down * fall) / square)) if square > 0.0 else 0.0
-                    if (across - along * run) ** 2 + (down - along * fall) ** 2 <= radius * radius:
-                        plane[row, column] = value
+            low, high = np.inf, -np.inf  # from x[k], of the discs at both ends and the lines beside the segment
+            for end in range(2):
+                half = np.sqrt(max(0.0, radius * radius - (down - end * fall) ** 2))
+                if abs(down - end * fall) <= radius * 1.000001:
+                    low, high = min(low, end * run - half), max(high, end * run + half)
+            for side in (-shift, shift):
+                along = (down - side * run) / fall if fall != 0.0 else -1.0
+                if 0.0 < along < 1.0:
+                    low, high = min(low, along * run - side * fall), max(high, along * run - side * fall)
+            if low > high:
+                continue
+            column = max(0, int(np.floor(low + x[k] - 0.5)) - 1 - left)
+            last_column = min(columns - 1, int(np.ceil(high + x[k] - 0.5)) + 1 - left)
+            while column <= last_column and not _is_near(column + left + 0.5 - x[k], down, run, fall, square, radius):
+                column += 1
+            while column <= last_column and not _is_near(
+                last_column + left + 0.5 - x[k], down, run, fall, square, radius
+            ):
+                last_column -= 1
+            if column > last_column:
+                continue
+            if column > ended[row] or last_column < begun[row]:
+                begun[row], ended[row] = column, column - 1
+            plane[row, column : begun[row]] = value
+            plane[row, ended[row] + 1 : last_column + 1] = value
+            begun[row], ended[row] = min(begun[row], column), max(ended[row], last_column)
     for k in range(len(x)):
         row, column = int(np.floor(y[k])) - top, int(np.floor(x[k])) - left
         if 0 <= row < rows and 0 <= column < columns:
             plane[row, column] = value
+
+
+@kernel
+def _is_near(across, down, run, fall, square, radius):
+    """Whether a place, relative to the start of a segment, is within the radius of it."""
+    along = min(1.0, max(0.0, (across * run + down * fall) / square)) if square > 0.0 else 0.0
+    return (across - along * run) ** 2 + (down - along * fall) ** 2 <= radius * radius
 
 
 def _range(low: float, high: float, count: int) -> slice:

@@ -1,27 +1,22 @@
 """Files of a session's result: masks, cut-outs, label images, annotations, and volumes in their own format."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
-from apps.common.annotations import Annotation, encoded_annotations
 from apps.common.errors import InputError
 from apps.common.stems import suffix_of
-from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
-from apps.segmentation.label_figures import annotations_of, encoded_labels
+from apps.common.writing import write_bytes
+from apps.segmentation.label_figures import TIFF
 from apps.segmentation.marks import label_values
-from apps.segmentation.matte import cut_out
+from apps.segmentation.result_files import encoded_result
 from apps.volumes.volume_files import FORMATS, write_labels
 from apps.volumes.voxel_geometry import Geometry, Volume
 
 KINDS = ("mask", "cutout", "labels", *ANNOTATIONS)
 VOLUME_KINDS = ("mask", "labels")
-NO_OBJECTS: Mapping[int, dict] = MappingProxyType({})
-TIFF = (".tif", ".tiff")
 UNIT, ORIGIN, AXES = "mm", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)  # of arrays
 # Formats of volumes that need no header of a file that was read.
 _FORMAT_OF = {suffix: kind for kind, suffix in FORMATS.items() if kind in ("npy", "TIFF", "NIfTI", "NRRD", "MetaImage")}
@@ -38,38 +33,6 @@ def export_image(
     if kind not in ANNOTATIONS and not (kind == "labels" and suffix_of(path) in TIFF):
         _check_png(path, kind)
     return write_bytes(path, encoded_result(kind, path, rgb, labels, image, objects=objects), "path")
-
-
-def encoded_result(
-    kind: str,
-    path: Path,
-    rgb: np.ndarray,
-    labels: np.ndarray,
-    image: Path,
-    metadata: Metadata = NO_METADATA,
-    objects: Mapping[int, dict] = NO_OBJECTS,
-) -> bytes:
-    """Content of the file at a path: labels (H, W) of an image, in the form of a kind; `metadata` is the image's."""
-    mask = labels > 0
-    if kind in ANNOTATIONS:
-        return encoded_annotations(kind, path, image, labels.shape, _annotations(labels, objects))
-    if kind == "cutout":
-        return encoded_image(cut_out(rgb, mask), ".png", metadata)
-    if kind == "mask":
-        return encoded_image(np.uint8(255) * mask, ".png", metadata.without_profile())
-    if suffix_of(path) in TIFF:
-        values = label_values(labels, "labels")
-        return encoded_image(values, ".tif", metadata.without_profile(), compression="tiff_deflate")
-    return encoded_labels(labels, metadata)
-
-
-def _annotations(labels: np.ndarray, objects: Mapping[int, dict]) -> Iterator[Annotation]:
-    """The objects of labels with their names and colours; objects with the same name are of one class."""
-    class_of: dict[str, int] = {}
-    for one in annotations_of(labels, np.flatnonzero(np.bincount(labels.ravel())[1:]) + 1):
-        about = objects.get(one.value, {})
-        name, colour = about.get("name") or one.name, about.get("colour") or one.colour
-        yield replace(one, name=name, colour=colour, category=class_of.setdefault(name, one.value))
 
 
 def export_volume(path: Path, kind: str, labels: np.ndarray, spacing, source: Volume | None) -> Path:
