@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import assign
+from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.methods import METHODS as TABLE
 
 # Names of methods by the table: those for sparse costs too, and those that multiply costs by the number of nodes.
@@ -239,6 +240,27 @@ def solved(cost, limit=None, expected=True, **options):
         best = best_cost(cost) if limit is None else best_partial(cost, limit)
         assert total == pytest.approx(best, rel=1e-12, abs=0 if cost.dtype.kind == "i" else 1e-9)
     return found
+
+
+def proved(cost, col_of, u, v, limit=None):
+    """The total of what a solver returns, after the proof that it is least.
+
+    cost   floats, +inf among them, or integers; the total is that of SciPy, too, where float64 holds the sums
+    """
+    row = np.flatnonzero(col_of >= 0)
+    col = col_of[row].astype(np.int64)
+    certify_pairs(cost.shape, row, col)
+    is_float = cost.dtype.kind == "f"
+    wide = cost.astype(np.float64 if is_float else np.int64)
+    largest = max(np.abs(wide[np.isfinite(wide)]).max(initial=0), 0 if limit is None else np.max(limit, initial=0))
+    least = (wide - u[:, None] - v).min(axis=1) if len(u) else u
+    slack = tolerance(cost.shape, largest) if is_float else 0
+    certify_prices(cost.shape, row, col, u, v, pair_cost=wide[row, col], min_slack=least, limit=limit, slack=slack)
+    total = wide[row, col].sum() + (0 if limit is None else limit[col_of < 0].sum())
+    if is_float or largest < EXACT_IN_FLOATS:
+        expected = best_cost(wide) if limit is None else best_partial(wide, limit)
+        assert total == (pytest.approx(expected, rel=1e-9, abs=1e-9) if is_float else expected)
+    return total
 
 
 def random_cost(rng, shape, kind=None):

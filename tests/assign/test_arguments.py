@@ -1,43 +1,12 @@
 """What may be passed to assign's functions: nothing is ever written, and what cannot be read is refused by name."""
 
-import copy
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 import assign
 from tests.assign import oracles
-
-
-def arrays_in(value):
-    """Every array of an argument, those of SciPy's matrices and of tuples among them."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple | list):
-        for part in value:
-            yield from arrays_in(part)
-    elif scipy.sparse.issparse(value):
-        for name in ("data", "indices", "indptr", "coords", "row", "col", "offsets", "rows"):
-            if hasattr(value, name):
-                yield from arrays_in(getattr(value, name))
-
-
-def unharmed(function, *arguments, **keywords):
-    """Call a function with read-only arguments, and verify that not a byte of them has changed."""
-    given = [*arguments, *keywords.values()]
-    arrays = [a for value in given for a in arrays_in(value)]
-    before = [copy.deepcopy(a) for a in arrays]
-    for array in arrays:
-        array.flags.writeable = False
-    found = function(*arguments, **keywords)
-    for array, old in zip(arrays, before, strict=True):
-        assert not array.flags.writeable
-        assert array.dtype == old.dtype
-        assert array.tolist() == old.tolist()
-    if hasattr(found, "check"):
-        found.check()
-    return found
+from tests.untouched import untouched
 
 
 @pytest.mark.parametrize(
@@ -80,7 +49,7 @@ def test_duplicates_are_added_up_exactly(form):
         data = np.array([value, value], dtype)
         parts = (data, (pair, pair)) if form == "coo" else (data, pair, np.array([0, 2]))
         matrix = getattr(scipy.sparse, f"{form}_array")(parts, shape=(1, 1))
-        found = unharmed(assign.solve, matrix)
+        found = untouched(assign.solve, matrix, locked=True)
         assert (found.cost, found.row_price.dtype) == (total, np.int64)
     great = np.array([2**62, -(2**62), 2**62 - 1, -(2**62)], np.int64)
     parts = (great, (np.zeros(4, int), np.zeros(4, int))) if form == "coo" else (great, np.zeros(4, int), [0, 4])
@@ -94,7 +63,7 @@ def test_duplicates_are_added_up_exactly(form):
 def test_unsigned_sums_are_costs():
     cost = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)[::-1].sum(axis=2)
     assert cost.dtype == np.uint64
-    found = unharmed(assign.solve, cost)
+    found = untouched(assign.solve, cost, locked=True)
     found.check()
     assert (found.cost, found.row_price.dtype) == (assign.solve(cost.astype(np.int64)).cost, np.int64)
     assert assign.solve_batch(cost[None]).cost.tolist() == [found.cost]

@@ -97,6 +97,11 @@ def test_invariants_after_every_refine(module, alpha, price_updates, arc_fixing)
         assert all(c_p >= module.RULES.low[0] for c_p, of_x in reduced_costs(network) if of_x)
         assert (cost - u[:, None] - v >= 0).all()
         assert col.dtype == np.int32
+        total = oracles.best_cost(cost) if limit is None else oracles.best_partial(cost, limit)
+        row = np.flatnonzero(col >= 0)
+        assert cost[row, col[row]].sum() + (0 if limit is None else limit[col < 0].sum()) == total
+        assert price_updates or not stats["price_updates"]
+        assert arc_fixing or not stats["arcs_fixed"]
 
 
 def test_epsilon_optimal_by_both_definitions():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.assign.test_cuda_dense import FAMILIES, best_value, certified, instance, on_gpu, solved, value
+from tests.assign.oracles import proved
+from tests.assign.test_cuda_dense import FAMILIES, instance, on_gpu, solved
 
 
 def augmented(cost, prices=None, owners=None, timeout=60.0):
@@ -26,8 +27,7 @@ def augmented(cost, prices=None, owners=None, timeout=60.0):
 def check(cost, *given):
     col_of, u, v, stats = augmented(cost, *given)
     assert stats["rows_left"] == 0
-    certified(cost, col_of, u, v)
-    assert value(cost, col_of) == best_value(cost)
+    proved(cost, col_of, u, v)
     return stats
 
 
@@ -68,10 +68,9 @@ def test_simulated_out_of_time():
     cost = instance("product", 15, 15, 1)
     *_, stats = augmented(cost, timeout=0.0)
     assert stats["rows_left"] > 0
-    col_of, *_, stats = solved(cost, timeout=0)
+    *_, stats = solved(cost, timeout=0)
     assert stats["rows_left"] > 0
     assert stats["augmentations"] > 0
-    assert value(cost, col_of) == best_value(cost)
 
 
 @pytest.mark.gpu

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import linear_sum_assignment
 
-from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.core.infeasible import InfeasibleError
+from tests.assign.oracles import proved
 
 DTYPES = ["int32", "int64", "float32", "float64"]
 
@@ -17,37 +16,14 @@ def on_gpu(array):
 
 
 def solved(cost, limit=None, **options):
-    """Pairs, prices and counts, on the host, after the proof that they are optimal."""
+    """Pairs, prices and counts, on the host, after the proof that they are optimal and the comparison with SciPy."""
     from assign.dense.dense_cuda import solve
     from gridcut.device.arrays import download
 
     *arrays, stats = solve(on_gpu(cost), limit=limit, **options)
     col_of, u, v = map(download, arrays)
-    certified(cost, col_of, u, v, limit)
+    proved(cost, col_of, u, v, limit)
     return col_of, u, v, stats
-
-
-def certified(cost, col_of, u, v, limit=None):
-    """The proof itself; slack only for floats."""
-    row = np.flatnonzero(col_of >= 0)
-    col = col_of[row]
-    certify_pairs(cost.shape, row, col)
-    wide = cost.astype(np.float64 if cost.dtype.kind == "f" else np.int64)
-    allowed = wide[np.isfinite(wide)]
-    slack = tolerance(cost.shape, np.abs(allowed).max(initial=0)) if cost.dtype.kind == "f" else 0
-    least = (wide - u[:, None] - v).min(1)
-    certify_prices(
-        cost.shape, row, col, u, v, pair_cost=wide[row, col], min_slack=least, limit=limit, slack=slack
-    )  # fmt: skip
-
-
-def best_value(cost):
-    row, col = linear_sum_assignment(cost)
-    return cost[row, col].sum(dtype=np.float64)
-
-
-def value(cost, col_of):
-    return cost[np.arange(len(cost)), col_of].sum(dtype=np.float64)
 
 
 def instance(family, n, m, seed, dtype="int32"):
@@ -78,16 +54,14 @@ SMALL = [(1, 1), (1, 5), (2, 2), (7, 7), (14, 14), (12, 13), (9, 30)]
 )
 def test_simulated(family, shape):
     cost = instance(family, *shape, seed=3)
-    col_of, *_ = solved(cost)
-    assert value(cost, col_of) == best_value(cost)
+    solved(cost)
 
 
 @pytest.mark.sim
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_simulated_dtypes(dtype):
     cost = instance("points", 14, 14, 1, dtype)
-    col_of, u, v, _ = solved(cost)
-    assert value(cost, col_of) == pytest.approx(best_value(cost), rel=1e-9)
+    _, u, v, _ = solved(cost)
     assert u.dtype == v.dtype == (np.float64 if dtype.startswith("float") else np.int64)
 
 
@@ -116,10 +90,7 @@ def test_simulated_infeasible():
 def test_simulated_limits(shape, share):
     cost = instance("uniform", *shape, 8)
     limit = np.full(shape[0], int(share * 1e6) - 500)
-    col_of, *_ = solved(cost, limit)
-    doubled = np.concatenate([cost, np.where(np.eye(shape[0]), limit, 10**9)], axis=1)
-    paid = value(cost[col_of >= 0], col_of[col_of >= 0]) + limit[col_of < 0].sum()
-    assert paid == best_value(doubled)
+    solved(cost, limit)
 
 
 @pytest.mark.sim
@@ -137,8 +108,7 @@ def test_simulated_warm_start():
 def test_simulated_options(options):
     """However good the prices of the auction are, the result is optimal."""
     cost = instance("fixed", 15, 15, 4)
-    col_of, *_ = solved(cost, **options)
-    assert value(cost, col_of) == best_value(cost)
+    solved(cost, **options)
 
 
 @pytest.mark.sim
@@ -154,7 +124,7 @@ def test_simulated_points(is_integer, squared):
     cost = np.floor(cost + 0.5).astype(np.int64) if is_integer else cost
     *arrays, _ = solve_points(x, y, squared=squared, factor=1000.0, is_integer=is_integer)
     col_of, u, v = map(download, arrays)
-    certified(cost, col_of, u, v)
+    proved(cost, col_of, u, v)
 
 
 def oracle(cost, width):
@@ -199,7 +169,7 @@ def test_paths_over_lists(family, shape, width, limited):
         else:
             assert status == paths.NEED_ROW
             s.full_row[:] = cost[rows[0]]
-    certified(cost, s.col_of, s.u, s.v, limit)
+    proved(cost, s.col_of, s.u, s.v, limit)
 
 
 @pytest.mark.gpu
@@ -207,8 +177,7 @@ def test_paths_over_lists(family, shape, width, limited):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_on_gpu(family, shape):
     cost = instance(family, *shape, seed=3)
-    col_of, *_ = solved(cost)
-    assert value(cost, col_of) == best_value(cost)
+    solved(cost)
 
 
 @pytest.mark.gpu
@@ -216,8 +185,7 @@ def test_on_gpu(family, shape):
 @pytest.mark.parametrize("family", ["uniform", "points", "ties"])
 def test_dtypes_on_gpu(family, dtype):
     cost = instance(family, 700, 700, 1, dtype)
-    col_of, *_ = solved(cost)
-    assert value(cost, col_of) == pytest.approx(best_value(cost), rel=1e-9)
+    solved(cost)
 
 
 @pytest.mark.gpu
@@ -226,8 +194,7 @@ def test_forbidden_pairs_on_gpu():
     cost = instance("points", 600, 600, 2, "float32")
     cost[rng.random((600, 600)) < 0.9] = np.inf
     np.fill_diagonal(cost, 1e6)
-    col_of, *_ = solved(cost)
-    assert value(cost, col_of) == pytest.approx(best_value(cost))
+    solved(cost)
     cost[:40, 39:] = np.inf
     with pytest.raises(InfeasibleError) as caught:
         solved(cost)
@@ -238,7 +205,4 @@ def test_forbidden_pairs_on_gpu():
 def test_limits_on_gpu():
     cost = instance("points", 300, 400, 2)
     limit = np.full(300, 300)
-    col_of, *_ = solved(cost, limit)
-    doubled = np.concatenate([cost, np.where(np.eye(300), 300, 10**9)], axis=1)
-    paid = value(cost[col_of >= 0], col_of[col_of >= 0]) + limit[col_of < 0].sum()
-    assert paid == best_value(doubled)
+    solved(cost, limit)

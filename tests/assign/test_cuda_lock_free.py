@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import assign
-from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.core.infeasible import InfeasibleError
 from assign.papers.scaling.network import rows_of_dense
 from tests.assign import oracles
@@ -20,29 +19,12 @@ def lock_free():
 
 
 def solved(cost, *, limit=None, rows=None, **keywords):
-    """Cost of the pairs and of rows left alone, and stats; certified."""
+    """Cost of the pairs and of rows left alone, and stats; certified, and compared with SciPy."""
     options = {"block": 32, **keywords}
     given = (*rows_of_dense(cost), cost.shape[1]) if rows is None else rows
     col, u, v, stats = lock_free().solve(*given, limit=limit, **options)
-    n, m = cost.shape
-    row = np.flatnonzero(col >= 0)
-    certify_pairs((n, m), row, col[row])
-    is_float = cost.dtype.kind == "f"
-    largest = np.abs(cost[np.isfinite(cost)]).max(initial=0)
-    assert is_float or u.dtype == v.dtype == np.int64
-    certify_prices(
-        (n, m),
-        row,
-        col[row],
-        u,
-        v,
-        pair_cost=cost[row, col[row]],
-        min_slack=(cost - u[:, None] - v).min(axis=1) if n else u,
-        limit=limit,
-        slack=tolerance((n, m), largest) if is_float else 0,
-    )
-    alone = 0 if limit is None else limit[col < 0].sum()
-    return cost[row, col[row]].sum() + alone, stats
+    assert cost.dtype.kind == "f" or u.dtype == v.dtype == np.int64
+    return oracles.proved(cost, col, u, v, limit), stats
 
 
 @sim
@@ -51,8 +33,7 @@ def test_values(shape):
     rng = np.random.default_rng(shape[1])
     for kind in ("few", "wide", "negative"):
         cost = oracles.random_cost(rng, shape, kind)
-        value, stats = solved(cost)
-        assert value == (oracles.best_cost(cost) if cost.size else 0)
+        _, stats = solved(cost)
         assert stats["launches"] == (stats["refines"] if shape[1] else 0)
 
 
@@ -64,8 +45,7 @@ def test_switches_and_short_launches(alpha, price_updates, arc_fixing):
     rng = np.random.default_rng(alpha)
     cost = rng.integers(0, 100, (5, 6))
     options = {"alpha": alpha, "price_updates": price_updates, "arc_fixing": arc_fixing}
-    value, stats = solved(cost, cycle=2, **options)
-    assert value == oracles.best_cost(cost)
+    _, stats = solved(cost, cycle=2, **options)
     assert stats["launches"] > stats["refines"]
     assert (stats["price_updates"] > 0) == price_updates
     assert (stats["arcs_fixed"] > 0) == arc_fixing
@@ -74,18 +54,15 @@ def test_switches_and_short_launches(alpha, price_updates, arc_fixing):
 @sim
 def test_floats_limits_forbidden_pairs_and_sparse():
     rng = np.random.default_rng(1)
-    cost = rng.random((4, 5))
-    assert np.isclose(solved(cost)[0], oracles.best_cost(cost), rtol=1e-12)
-    cost = rng.integers(0, 20, (5, 5))
-    limit = rng.integers(0, 12, 5)
-    assert solved(cost, limit=limit)[0] == oracles.best_partial(cost, limit)
+    solved(rng.random((4, 5)))
+    solved(rng.integers(0, 20, (5, 5)), limit=rng.integers(0, 12, 5))
     allowed = rng.random((4, 6)) < 0.6
     allowed[np.arange(4), np.arange(4)] = True
     cost = np.where(allowed, rng.integers(0, 50, (4, 6)), np.inf)
-    assert solved(cost)[0] == oracles.best_cost(cost)
+    solved(cost)
     graph = oracles.sparse_of(np.where(allowed, cost, 0), allowed)
     rows = (graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, 6)
-    assert solved(cost, rows=rows)[0] == oracles.best_cost(cost)
+    solved(cost, rows=rows)
     with pytest.raises(InfeasibleError):
         solved(np.array([[1, np.inf], [2, np.inf]]))
 
@@ -159,17 +136,16 @@ def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
 @pytest.mark.parametrize("kind", ["few", "wide", "distance", "sums"])
 def test_on_a_gpu(shape, kind):
     cost = oracles.random_cost(np.random.default_rng(5), shape, kind)
-    value, stats = solved(cost, block=512)
-    assert value == oracles.best_cost(cost)
-    assert solved(cost, block=64, cycle=100)[0] == value
+    solved(cost, block=512)
+    solved(cost, block=64, cycle=100)
 
 
 @gpu
 def test_sparse_partial_floats_on_a_gpu():
     rng = np.random.default_rng(6)
     cost, limit = rng.random((200, 230)), rng.random(200) / 50
-    assert np.isclose(solved(cost, limit=limit)[0], oracles.best_partial(cost, limit), rtol=1e-9)
-    assert np.isclose(solved(cost)[0], oracles.best_cost(cost), rtol=1e-9)
+    solved(cost, limit=limit)
+    solved(cost)
 
 
 @sim

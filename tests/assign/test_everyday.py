@@ -47,27 +47,6 @@ def test_certified_and_as_cheap_as_scipys(family):
                     assert given[row, col].sum(dtype=np.float64) == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.thorough)])
-def test_random_small_matrices(count):
-    rng = np.random.default_rng(count)
-    names, shapes = list(FAMILIES), list(SHAPES)
-    for k in range(count):
-        family, shape, dtype = names[k % len(names)], shapes[rng.integers(3)], DTYPES[rng.integers(3)]
-        cost = build(family, shape, int(rng.integers(2, 26)), dtype, seed=k)
-        maximize = bool(rng.integers(2))
-        found = assign.solve(cost, maximize=maximize)
-        found.check()
-        best = cost[linear_sum_assignment(cost, maximize)].sum(dtype=np.float64)
-        assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-9), (family, shape, dtype, k)
-        row, col = assign.linear_sum_assignment(cost, maximize)
-        assert cost[row, col].sum(dtype=np.float64) == pytest.approx(best, rel=1e-9, abs=1e-9), (
-            family,
-            shape,
-            dtype,
-            k,
-        )
-
-
 @pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.thorough)])
 def test_same_pairs_in_processes_with_different_histories(count):
     digests = {

@@ -5,20 +5,6 @@ import pytest
 import scipy.sparse
 
 import assign
-from tests.assign import oracles
-
-
-def test_drawn_instance():
-    """The one in the docstring."""
-    found = oracles.solve([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
-    assert found.cost == 5
-    assert found.row.tolist() == [0, 1, 2]
-    assert found.col.tolist() == [1, 0, 2]
-    assert found.col_of_row.tolist() == [1, 0, 2]
-    assert found.row_of_col.tolist() == [1, 0, 2]
-    assert (found.row_price.sum() + found.col_price.sum()) == 5
-    assert type(found.cost) is int
-    assert found.row.dtype == found.col.dtype == found.row_price.dtype == np.int64
 
 
 def test_callback_may_stop():

@@ -8,53 +8,6 @@ from gridcut.device import thread_count
 from tests.assign import oracles
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(6, 6), (40, 33)])
-def test_costs_are_scipys(device, dtype, shape):
-    rng = np.random.default_rng(shape[0])
-    costs = rng.integers(0, 90, (25, *shape)).astype(dtype)
-    for maximize in (False, True):
-        found = assign.solve_batch(costs, maximize=maximize, device=device)
-        found.check()
-        assert found.device == device
-        assert found.feasible.all()
-        assert found.cost.tolist() == [oracles.best_cost(c, maximize) for c in costs]
-        assert len(found) == 25
-
-
-def test_matrices_of_different_sizes(device):
-    rng = np.random.default_rng(0)
-    costs = [rng.random(rng.integers(1, 12, 2)) for _ in range(40)]
-    found = assign.solve_batch(costs, device=device)
-    found.check()
-    for b, cost in enumerate(costs):
-        assert found.cost[b] == pytest.approx(oracles.best_cost(cost), rel=1e-12)
-        assert (found.col_of_row[b, len(cost) :] == -1).all()
-
-
-def test_costs_outside_the_true_size_are_not_read(device):
-    rng = np.random.default_rng(1)
-    costs = np.full((30, 9, 8), np.nan)
-    rows, cols = rng.integers(0, 10, 30), rng.integers(0, 9, 30)
-    for cost, n, m in zip(costs, rows, cols, strict=True):
-        cost[:n, :m] = rng.random((n, m))
-    found = assign.solve_batch(costs, rows=rows, cols=cols, device=device)
-    found.check()
-    best = [oracles.best_cost(c[:n, :m]) for c, n, m in zip(costs, rows, cols, strict=True)]
-    assert found.cost == pytest.approx(best, rel=1e-12)
-
-
-def test_infeasible_items_leave_the_others_alone(device):
-    rng = np.random.default_rng(2)
-    costs = np.where(rng.random((60, 5, 6)) < 0.4, rng.random((60, 5, 6)), np.inf)
-    found = assign.solve_batch(costs, device=device)
-    found.check()
-    best = [oracles.best_cost(c) for c in costs]
-    assert found.feasible.tolist() == [b is not None for b in best]
-    assert 0 < found.feasible.sum() < 60
-    assert found.cost == pytest.approx([b or 0 for b in best], rel=1e-12)
-
-
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("shape", [(6, 6), (4, 7), (7, 4)])
 def test_max_cost(device, shape, maximize):
