@@ -18,7 +18,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarn
 
 NUMBERS = [0, 0.25, 0.5, 1, 2, 3, 5.5]
 EXTREMES = [1e20, 3.4e38, 1e200, np.inf, 1e-30]
-METHODS = {"tiles": {}, "lock_free": {"method": "lock_free", "block": 32, "steps": 8}}
 
 
 @pytest.fixture(
@@ -70,32 +69,6 @@ def test_loading_is_that_of_the_cpu(tiled, bound):
             excess, residual = to_flat(state.layout.tiles, excess, residual, state.layout.flat)
         assert (excess == grid.excess).all()
         assert (residual == grid.residual).all()
-
-
-@pytest.mark.parametrize("variant", METHODS)
-def test_cuts_are_those_of_the_cpu(variant):
-    rng = np.random.default_rng(512)
-    solved = 0
-    for _ in range(6):
-        problem = draw(rng, (3, 5))
-        mask = rng.random((3, 5)) < 0.8 if rng.random() < 0.5 else None
-        expected = solved_on_cpu(problem, mask)
-        if expected is None:
-            with pytest.raises(ValueError, match=r"every cut has infinite capacity: .* at \(\d, \d\)"):
-                gridcut.max_flow(*problem, mask=mask, device="cuda", **METHODS[variant])
-            continue
-        cut = gridcut.max_flow(*problem, mask=mask, device="cuda", **METHODS[variant])
-        cut.check()
-        assert cut.value == pytest.approx(expected.value, rel=1e-12)
-        assert cut.stats["unit"] == expected.stats["unit"]
-        assert (cut.labels == expected.labels).all()
-        assert np.array_equal(cut.flow((0, 1)), cut.flow((0, 1)))
-        solved += 1
-    assert 0 < solved < 6
-    tiny = np.array([3e-310, 0]), np.array([0, 5e-310]), {(1,): 4e-310}
-    cut = gridcut.max_flow(*tiny, device="cuda", **METHODS[variant])
-    cut.check()
-    assert cut.value == 3e-310
 
 
 def test_items_of_a_batch_are_as_fine_as_alone():

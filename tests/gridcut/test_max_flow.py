@@ -17,15 +17,6 @@ OFFSETS = {
 }
 
 
-def test_drawn_line(method):
-    """s ─9─► a ─2─► b ─2─► c ─9─► t,  s ─4─► b ─3─► t: the arcs that leave b form the cut."""
-    cut = oracles.solve(np.array([9, 4, 0]), np.array([0, 3, 9]), {(1,): 2}, method)
-    assert cut.value == 5
-    assert cut.labels.tolist() == [True, True, False]
-    assert cut.flow((1,)).tolist()[1] == 2
-    assert cut.flow((-1,)).tolist()[2] == -2
-
-
 @pytest.mark.parametrize(
     ("shape", "offsets", "dtype", "masked"),
     [

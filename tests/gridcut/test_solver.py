@@ -125,6 +125,8 @@ def test_interrupted_solve_leaves_a_valid_state(method):
         ({"edges": {(0, 1): 3}, "where": np.ones((3, 4), bool)}, ValueError, r"where selects pixels of source and sink"),
         ({"source": 3, "where": np.ones((3, 3), bool)}, ValueError, r"where must have the grid's shape \(3, 4\)"),
         ({"source": 3, "where": (np.array([5]), np.array([0]))}, ValueError, r"where must be between 0 and 2 on axis 0, got 5 to 5"),
+        ({"source": 3, "where": (np.array([0]), np.array([-1]))}, ValueError, r"where must be between 0 and 3 on axis 1, got -1 to -1"),
+        ({"source": [7, 8, 9], "where": ([0, 1], [2, 3])}, ValueError, r"source must be a scalar or have the grid's shape"),
         ({"source": 3, "where": ([0.5], [0])}, TypeError, r"where must hold integers, got float64 for axis 0"),
         ({"source": 3, "where": 7}, TypeError, r"where must be a bool array or a tuple of 2 index arrays"),
         ({"source": np.full((3, 4), 2**63 - 1)}, ValueError, r"too large: .* the limit is 9223372036854775807"),

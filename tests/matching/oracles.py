@@ -253,25 +253,6 @@ def check_maximum(instance: Bipartite, row_match, col_match, cardinality, cover)
     assert all(r in rows or c in cols for r, c in edges)
 
 
-def kuhn(shape, edges) -> int:
-    """The size of a maximum matching, by augmenting paths from each row."""
-    columns = [[] for _ in range(shape[0])]
-    for r, c in edges:
-        columns[r].append(c)
-    match = {}
-
-    def augment(r, seen):
-        for c in columns[r]:
-            if c not in seen:
-                seen.add(c)
-                if c not in match or augment(match[c], seen):
-                    match[c] = r
-                    return True
-        return False
-
-    return sum(augment(r, set()) for r in range(shape[0]))
-
-
 def largest_by_scipy(instance: Bipartite) -> int:
     row, col = np.array(instance.edges, int).reshape(-1, 2).T
     return best_cardinality(pattern(row, col, instance.shape))
@@ -327,13 +308,13 @@ def check_block_form(instance: Bipartite, found) -> None:
     block_of_row = {r: k for k in range(found.blocks) for r in rows[found.row_start[k] : found.row_start[k + 1]]}
     block_of_col = {c: k for k in range(found.blocks) for c in cols[found.col_start[k] : found.col_start[k + 1]]}
     assert all(block_of_row[r] <= block_of_col[c] for r, c in instance.edges)
-    largest = kuhn(instance.shape, instance.edges)
+    largest = largest_by_scipy(instance)
     assert found.structural_rank == largest
     for r in range(n):  # in the vertical part: some maximum matching leaves this row free
-        without = kuhn(instance.shape, [e for e in instance.edges if e[0] != r]) == largest
+        without = largest_by_scipy(instance._replace(edges=[e for e in instance.edges if e[0] != r])) == largest
         assert (found.row_part[r] == 2) == without
     for c in range(m):
-        without = kuhn(instance.shape, [e for e in instance.edges if e[1] != c]) == largest
+        without = largest_by_scipy(instance._replace(edges=[e for e in instance.edges if e[1] != c])) == largest
         assert (found.col_part[c] == 0) == without
 
 

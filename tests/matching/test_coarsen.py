@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from matching.general.coarsening import coarsen, hierarchy
+from matching.general.coarsening import hierarchy
 from matching.general.greedy_methods import GREEDY_METHODS
 
 
@@ -28,19 +28,6 @@ def merged(graph, label):
     dense = (choose.T @ graph @ choose).toarray()
     np.fill_diagonal(dense, 0)
     return dense
-
-
-def test_example_of_the_docstring():
-    lower, upper, weight = [0, 1, 1, 2, 3], [1, 2, 3, 4, 4], [4, 1, 2, 3, 9]
-    graph = scipy.sparse.coo_array((weight, (lower, upper)), shape=(5, 5))
-    graph = scipy.sparse.csr_array(graph + graph.T)
-    coarse = coarsen(graph, [1, 0, -1, 4, 3], vertex_weight=[1, 2, 3, 4, 5])
-    assert coarse.labels.tolist() == [0, 0, 1, 2, 2]
-    assert coarse.graph.toarray().tolist() == [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
-    assert coarse.vertex_weight.tolist() == [3, 3, 9]
-    assert coarsen(graph).labels.tolist() == [0, 0, 1, 2, 2]
-    assert coarsen(graph, method="sorted").graph.dtype == np.int64
-    assert coarsen(graph, np.full(5, -1)).graph.toarray().tolist() == graph.toarray().tolist()
 
 
 @pytest.mark.parametrize("method", GREEDY_METHODS)

@@ -50,30 +50,6 @@ def blocks_of(form):
     return {(frozenset(r.tolist()), frozenset(c.tolist())) for r, c in zip(rows, cols, strict=True)}
 
 
-def test_example():
-    """Two square blocks, one column too many on the left, one row too many on the right."""
-    matrix = np.array(
-        [
-            [1, 1, 0, 1, 0, 0],
-            [0, 0, 1, 1, 0, 1],
-            [0, 0, 1, 1, 0, 0],
-            [0, 0, 0, 0, 1, 0],
-            [0, 0, 0, 0, 0, 1],
-            [0, 0, 0, 0, 0, 1],
-        ]
-    )
-    form = dulmage_mendelsohn(sp.csr_array(matrix))
-    form.check()
-    assert form.parts == (1, 2, 1)
-    assert blocks_of(form) == {
-        (frozenset([0]), frozenset([0, 1])),
-        (frozenset([1, 2]), frozenset([2, 3])),
-        (frozenset([3]), frozenset([4])),
-        (frozenset([4, 5]), frozenset([5])),
-    }
-    assert form.structural_rank == 5
-
-
 def test_form_parts_and_blocks():
     for matrix in matrices(120):
         form = dulmage_mendelsohn(matrix)

@@ -157,7 +157,7 @@ WRONG = [
     ("maximum", {"start": "a"}, ValueError, "start must hold"),
     ("maximum", {"init": 3}, TypeError, "init must be a name"),
     ("greedy", {"method": "parallel", "p": "x"}, TypeError, "p must be a number"),
-    ("greedy", {"method": "parallel", "p": 0}, ValueError, "p must be between 0 and 1"),
+    ("greedy", {"method": "parallel", "p": 1.0}, ValueError, "p must be between 0 and 1"),
     ("greedy", {"method": "parallel", "rounds": 1.5}, TypeError, "rounds must be an integer"),
     ("greedy", {"method": "parallel", "rounds": 10**30}, ValueError, "rounds must be at most"),
     ("greedy", {"method": "parallel", "select": 1}, TypeError, "select must be a string"),

@@ -57,12 +57,7 @@ def test_invalid_input():
         ({"method": 3}, TypeError, "method must be a name"),
         ({"method": "sorted", "p": 0.5}, TypeError, "unexpected parameter 'p'; it accepts no parameters"),
         ({"method": "parallel", "q": 0.5}, TypeError, "unexpected parameter 'q'; it accepts p, select, rounds"),
-        ({"method": "parallel", "p": 1.0}, ValueError, "p must be between 0 and 1"),
         ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
-        ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more, got -1"),
-        ({"seed": -1}, ValueError, "seed must be 0 or more"),
-        ({"seed": 1.5}, TypeError, "seed must be an integer"),
-        ({"threads": 0}, ValueError, "threads must be 1 or more"),
         ({"device": "tpu"}, ValueError, "device must be"),
         ({"device": "cuda", "method": "sorted"}, RuntimeError, "device='c"),
     ):

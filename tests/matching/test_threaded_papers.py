@@ -214,20 +214,6 @@ def test_bottom_up_levels_read_from_the_end(by_step):
         assert rows.tolist() == expected
 
 
-def test_grafting_scans_fewer_edges_if_many_rows_stay_unmatched():
-    """The claim of the paper, on a graph of low matching number."""
-    rng = np.random.default_rng(0)
-    graph = bipartite_graph(random_graph(rng, 30_000, 20_000, 60_000))
-    begin = greedy_matching(graph, rng)
-    edges = {}
-    for grafting in (True, False):
-        row_match, col_match = (match.copy() for match in begin)
-        stats = solve("graft, top-down", graph, row_match, col_match, grafting=grafting)
-        edges[grafting] = stats["edges"]
-        assert (stats["grafts"] > 0) == grafting
-    assert edges[True] < edges[False]
-
-
 def states(graph, row_match, col_match, alpha, keep, wide=1):
     """The arrays of the search by a team, before each of its steps."""
     lists, limits = (*graph.by_row, *graph.by_col), (alpha, keep, True, wide, 2**40, 2**40)
@@ -298,13 +284,6 @@ def test_spare_columns_are_adopted_later(keep):
                         spare += 1
         certify(graph, row_match, col_match)
     assert spare > 50
-
-
-def test_seconds_by_step():
-    graph = bipartite_graph(oracles.path(30))
-    assert set(ms_bfs_graft.solve(graph, *empty_matching(graph))["seconds"]) == {"prepare", "phases"}
-    stats = ms_bfs_graft.solve(graph, *empty_matching(graph), by_step=True)
-    assert set(stats["seconds"]) == {"prepare", "forest", "augment", "frontier"}
 
 
 @pytest.mark.parametrize(("rows", "wide", "teams"), [(63, 1, 0), (64, 1, 1), (64, 65, 0)])
