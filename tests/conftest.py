@@ -5,7 +5,8 @@ simulator (NUMBA_ENABLE_CUDASIM=1), where nothing else runs.  CUTMATCH_TEST_GPU=
 
 Tests marked `thorough` are deselected unless the -m expression names that marker or CUTMATCH_THOROUGH=1 is set.
 
-A run of the whole suite is of the quick tier (tests/tiers.py); --all runs all combinations of parameters.
+A run of the whole suite, or one with --quick, is of the quick tier (tests/tiers.py); --all runs all combinations of
+parameters.
 """
 
 import atexit
@@ -46,6 +47,7 @@ IN_FULL_TIER = pytest.StashKey[int]()
 
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="the full tier: all combinations of parameters, slow tests too")
+    parser.addoption("--quick", action="store_true", help="the quick tier, also of named files")
 
 
 def has_gpu():
@@ -103,7 +105,7 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=[item for item in items if item in left])
         items[:] = [item for item in items if item not in left]
     full = config.getoption("all") or gpu_demanded() or thorough_demanded(config)
-    if is_whole_run(config) and not full:
+    if (is_whole_run(config) or config.getoption("quick")) and not full:
         kept = set(quick := quick_tier(items))
         config.stash[IN_FULL_TIER] = len(items) - len(quick)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])

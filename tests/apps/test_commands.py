@@ -57,14 +57,6 @@ def test_writes_mask_overlay_and_cutout(files, scene, capsys):
     assert "IoU" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("how", [["--box", "4,5,27,28"], ["--trimap", "trimap.png"]])
-def test_box_and_trimap(files, scene, how, capsys):
-    how = [how[0], str(files / how[1]) if how[1].endswith("png") else how[1]]
-    assert run(files, *how, "--json", "--fill-holes", "--min-area", 5, "--keep", "largest") == 0
-    report = json.loads(capsys.readouterr().out)
-    assert abs(report["object_pixels"] - scene.truth.sum()) < 20
-
-
 def test_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo_jobs, "EXAMPLES", {"disc": None, "saucer": (4, 4, 28, 28)})
     monkeypatch.setattr(demo_jobs, "samples_folder", lambda: tmp_path)

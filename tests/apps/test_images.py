@@ -22,9 +22,6 @@ from apps.common.images import (
     read_bytes,
     read_codes,
     read_image,
-    to_bytes,
-    write_bytes,
-    write_image,
 )
 from apps.run.inputs import images_in
 
@@ -209,15 +206,6 @@ def test_missing_files_and_folders(tmp_path):
         read_image(tmp_path / "c.png")
     with pytest.raises(InputError, match="cannot read"):
         read_image(tmp_path)
-
-
-def test_writing_is_atomic(tmp_path, monkeypatch):
-    path = write_image(tmp_path / "new" / "a.png", RGB)
-    np.testing.assert_array_equal(to_bytes(read_image(path)), RGB)
-    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
-    with pytest.raises(InputError, match=r"--out: cannot write .*No space left"):
-        write_bytes(tmp_path / "b.png", b"data")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["new"]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "link to a device"])

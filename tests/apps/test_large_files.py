@@ -129,13 +129,3 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
     assert np.count_nonzero(found.mask & mask) > 0.98 * union
     of_floats = segmentation.segment_marked(to_rgb(rgb), Hints(marks, mask=start), device="cpu")
     assert np.array_equal(found.mask, of_floats.mask)
-
-
-@pytest.mark.parametrize("large", [10_000, 1_000_000])
-def test_bytes_and_floats_give_the_same_mask(monkeypatch, large):
-    rgb, mask, marks = scene()
-    monkeypatch.setattr(full_size, "WORKING_PIXELS", large)
-    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
-    found = segmentation.segment_marked(rgb, marks, device="cpu").mask
-    assert np.array_equal(found, segmentation.segment_marked(to_rgb(rgb), marks, device="cpu").mask)
-    assert np.count_nonzero(found & mask) > 0.98 * np.count_nonzero(found | mask)

@@ -100,18 +100,6 @@ def test_scores():
     assert result.error == pytest.approx(200 / 3)
 
 
-@pytest.mark.parametrize("given", ["strokes", "box"])
-def test_a_large_image_is_segmented_at_reduced_size(scene, given, monkeypatch):
-    monkeypatch.setattr("apps.segmentation.full_size.WORKING_PIXELS", 3000)
-    monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 1024)
-    image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
-    truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
-    where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if given == "strokes" else (8, 10, 54, 56)
-    result = segment(image, **{given: where})
-    assert score(result.mask, truth, result.fixed).iou >= 95
-    assert "outline" in result.seconds
-
-
 @pytest.mark.parametrize("hint", ["strokes", "box"])
 def test_pin_holes_are_filled_by_default(hint):
     """Those of less than 10 pixels without a mark, here and in a session; min_area=1 fills none."""

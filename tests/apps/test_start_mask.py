@@ -81,15 +81,6 @@ def test_box_start_and_strokes_combine(photo):
     assert segment(image, start=rough, box=box, strokes=strokes).mask[40:44, 70:74].all(), "strokes prevail"
 
 
-def test_a_large_image_with_a_start(photo, monkeypatch):
-    image, truth = photo
-    monkeypatch.setattr("apps.segmentation.full_size.WORKING_PIXELS", 9000)
-    monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 4000)
-    result = segment(image, start=ndimage.binary_dilation(truth, iterations=8))
-    assert "outline" in result.seconds
-    assert iou(result.mask, truth) > 0.94
-
-
 def test_a_labelling_starts_the_colour_models_only(photo):
     image, truth = photo
     rgb = image / np.float32(255)

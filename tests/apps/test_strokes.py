@@ -8,7 +8,6 @@ from apps.common.images import InputError
 from apps.run.inputs import find_by_stem
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.strokes import (
-    check_marks,
     marks_of,
     marks_of_box,
     read_strokes,
@@ -85,20 +84,6 @@ def test_trimap(tmp_path):
 def test_invalid_boxes_are_rejected(box, message):
     with pytest.raises(InputError, match=message):
         marks_of_box(box, (4, 5))
-
-
-@pytest.mark.parametrize(
-    ("marks", "message"),
-    [
-        (np.zeros((3, 3), np.int8), "is 3x3 pixels, but the image is 3x2"),
-        (np.full((2, 3), BACKGROUND, np.int8), "marks no object"),
-        (np.full((2, 3), OBJECT, np.int8), "marks no background"),
-        (np.array([[OBJECT] * 3, [BACKGROUND] * 3], np.int8), "marks every pixel"),
-    ],
-)
-def test_invalid_marks_are_rejected(marks, message):
-    with pytest.raises(InputError, match=message):
-        check_marks(marks, (2, 3), "--strokes")
 
 
 def test_files_are_found_by_stem(tmp_path):

@@ -30,20 +30,6 @@ def test_a_mode_is_kept_and_a_new_file_follows_the_umask(tmp_path):
     assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o640
 
 
-def test_links_and_special_files_are_not_replaced(tmp_path):
-    (tmp_path / "victim").write_text("old")
-    (tmp_path / "link").symlink_to("victim")
-    (tmp_path / "null").symlink_to(os.devnull)
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "link", tmp_path / "null", tmp_path / "pipe", os.devnull):
-        with pytest.raises(OutputError, match="--json: cannot write .*a link, a device or a pipe"):
-            write_bytes(path, b"data", "--json")
-    with pytest.raises(OutputError, match="cannot write .*directory"):
-        write_bytes(tmp_path, b"data")
-    assert (tmp_path / "victim").read_text("utf-8") == "old"
-    assert sorted(os.listdir(tmp_path)) == ["link", "null", "pipe", "victim"]
-
-
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS])
 def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, number):
     (tmp_path / "a").write_text("old")

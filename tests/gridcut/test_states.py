@@ -210,7 +210,7 @@ def test_states_in_the_simulator(counts):
     for how in COPIES.values():
         solver, start = subject.at("between")
         judge(subject, how(solver), start)
-    line_faults(subject, "terminals", "after", counts, step=90)
+    line_faults(subject, "terminals", "after", counts, step=180)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every CUDA kernel compiled to machine code for the oldest and the newest device, without a device.
+"""Every CUDA kernel compiled to machine code for the newest device, and once for the oldest, without a device.
 
 gridcut_kernels.py, assign_kernels.py and matching_kernels.py list the kernels with the types of their arguments.
 The compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.compile
 if importlib.util.find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
     pytest.skip("CUDA kernels are compiled by numba-cuda, without the simulator", allow_module_level=True)
 
-CAPABILITIES = [(7, 5), (9, 0)]
+OLDEST, NEWEST = (7, 5), (9, 0)
 MAX_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "auction_kernel": 64,
@@ -54,6 +54,17 @@ def listed():
             if inspect.isfunction(function) and not file.startswith("_"):
                 for name, kernel, types in function():
                     yield pytest.param(kernel, types, id=f"{package}.{file}-{name}")
+
+
+def for_devices():
+    """Every case for the newest device; for the oldest the first case of each kernel, and the others marked slow."""
+    seen = set()
+    for case in listed():
+        kernel, types = case.values
+        again = [pytest.mark.slow] if kernel.py_func.__code__ in seen else []
+        seen.add(kernel.py_func.__code__)
+        yield pytest.param(kernel, types, OLDEST, id=f"{case.id}-sm_75", marks=again)
+        yield pytest.param(kernel, types, NEWEST, id=f"{case.id}-sm_90")
 
 
 @pytest.fixture
@@ -117,8 +128,7 @@ def used(ptx, elf):
     return found[REGISTERS], found[FRAME]
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: "sm_{}{}".format(*c))
-@pytest.mark.parametrize(("kernel", "types"), list(listed()))
+@pytest.mark.parametrize(("kernel", "types", "capability"), list(for_devices()))
 def test_kernels_compile_within_their_registers(kernel, types, capability, no_driver):
     no_driver(capability)
     ptx, elf = machine_code(kernel, types, capability)
@@ -164,9 +174,9 @@ def test_the_compiler_is_read_correctly(no_driver):
             cells[i] = a[i]
         out[cuda.grid(1)] = cells[a[16] & 15]
 
-    no_driver((9, 0))
+    no_driver(NEWEST)
     kernel = SimpleNamespace(py_func=sort_of, targetoptions={"fastmath": False, "launch_bounds": None})
-    ptx, elf = machine_code(kernel, (int32[::1], int32[::1]), (9, 0))
+    ptx, elf = machine_code(kernel, (int32[::1], int32[::1]), NEWEST)
     registers, local = used(ptx, elf)
     assert ".local" in ptx
     assert local >= 64

@@ -91,16 +91,6 @@ def test_keep_is_stored(disc, tmp_path):
     assert Session.load(tmp_path / "a.sqlite", image, keep="touching")._keep == "touching"
 
 
-def test_the_command_resumes_a_session(rich, disc, tmp_path):
-    image, truth = disc
-    Image.fromarray(image).save(tmp_path / "photo.png")
-    rich.save(tmp_path / "a.sqlite", "photo.png")
-    line = ["segment", tmp_path / "photo.png", "--resume-session", tmp_path / "a.sqlite", "--out", tmp_path / "out"]
-    assert cli.main([*map(str, line)]) == 0
-    mask = np.array(Image.open(tmp_path / "out" / "photo-mask.png")) > 0
-    assert (mask == truth).mean() > 0.95
-
-
 def test_a_session_of_the_command_is_loaded(scene, files, tmp_path):
     line = ["segment", "photo.png", "--strokes", "strokes.png", "--box", "2,2,30,30", "--save-session", "s.sqlite"]
     paths = [str(files / word) if word.endswith((".png", ".sqlite")) else word for word in line]
