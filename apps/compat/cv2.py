@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
 from apps.common.rectangles import bounds
-from apps.segmentation.hints import Hints, Mask, ObjectOptions
+from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.segmentation import segment_marked
 
@@ -126,12 +126,12 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
     marks[codes == GC_BGD] = BACKGROUND
     rgb = to_rgb(img[..., ::-1])
     if mode == GC_INIT_WITH_RECT:
-        hints = Hints(marks, options=EVERYTHING)
+        hints = Hints(marks, options=EVERYTHING, rounds=rounds)
     elif (marks == OPEN).all() and _shows_outline(img, is_object):  # as from another program
-        hints = Hints(marks, mask=Mask(is_object), options=EVERYTHING)
+        hints = Hints(marks, mask=is_object, options=EVERYTHING, rounds=rounds)
     else:
-        hints = Hints(marks, labelling=is_object, options=EVERYTHING)
-    return segment_marked(rgb, hints, rounds=rounds).mask
+        hints = Hints(marks, labelling=is_object, options=EVERYTHING, rounds=rounds)
+    return segment_marked(rgb, hints).mask
 
 
 def _shows_outline(img, guess) -> bool:

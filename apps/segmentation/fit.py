@@ -3,17 +3,19 @@
 A round fits models to the labels of the last one, with the marks weighted as much as the whole labelling, and cuts.
 Parts of an object that touch none of its marks become background before the next fit: a user would have marked a part
 that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels change, a label is lost, or after
-`Request.rounds`.  A round that would increase the energy is discarded, so the energies never increase.
+`Hints.rounds`.  A round that would increase the energy is discarded, so the energies never increase.
 
-`find` begins with each of the prior's initial weights (apps.segmentation.model); a start ends where an earlier one
-ended, if it meets the labels found there.  Of the results for one object, it takes the one that separates colours best
-(see below).  An object that is not plausible (`is_plausible`) does not win.  If none is, the deepest pixels of a box
-are constrained to be object, and the costs of a mask are multiplied by FIRM.
+`find_labels` begins with each of the prior's initial weights (apps.segmentation.model); a start ends where an earlier
+one ended, if it meets the labels found there.  Of the results for one object, it takes the one that separates colours
+best (see below).  An object that is not plausible (`is_plausible`) does not win.  If none is, the deepest pixels of a
+box are constrained to be object, and the costs of a mask are multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
 
-A large image is segmented at reduced size first; see apps.segmentation.full_size.
+A large image is segmented at reduced size: for one object at WORKING_PIXELS pixels, for several at REDUCED_PIXELS, as
+each round of fits takes many cuts.  The outlines found are then placed in the full image, by cuts along them
+(apps.segmentation.fine_outline).
 
 Which labelling separates colours best: the energy of apps.segmentation.segmentation contains the fit of two mixtures.
 Fits of the same labelling differ with the models they started from, often by more than the energies of two labellings.
@@ -29,19 +31,24 @@ overlap less, and whose outlines follow edges, have a smaller C [2].
 [2] Tang, Gorelick, Veksler, Boykov. "GrabCut in one cut." ICCV 2013.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import gridcut
 from apps.common.clock import Clock
 from apps.segmentation.colour_models import Palette
-from apps.segmentation.connected_parts import keep_parts
+from apps.segmentation.connected_parts import keep_parts, tidied
+from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.grid_cut import GridCut, labels_of, minimum, outline_cost
-from apps.segmentation.marks import BACKGROUND
-from apps.segmentation.model import ImageView, Models, Prior, Request, prior_of
-from apps.segmentation.terms import FORBIDDEN
+from apps.segmentation.hints import Hints
+from apps.segmentation.image_sizes import at_centres, reduced_shape
+from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.model import ImageView, Models, Prior, prior_of
+from apps.segmentation.terms import BOX_SMOOTHNESS, FORBIDDEN, SMOOTHNESS
 from gridcut.device import DeviceName
 
 MAX_CHANGED_SHARE = 0.001  # labels stay if at most this share of the pixels changed
@@ -49,6 +56,13 @@ SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible ob
 BOX_SPAN = 0.5  # least share of the width, and of the height, of a box that its object spans
 BIN = 3.0  # Lab units: side of a bin
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
+WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
+LARGE_PIXELS = 1_000_000  # images with more pixels are reduced for several objects
+REDUCED_PIXELS = 250_000  # to this number, which the constants were chosen for
+SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
+PIN_HOLE = 10  # pixels; smaller ones are removed too, in small images those of less than PIN_SHARE of the image
+PIN_SHARE = 1e-4
+ISLAND = 0.01  # share of the largest part; smaller ones of an object in a box are removed
 
 Check = Callable[..., None] | None  # may raise at any time, to stop
 
@@ -74,87 +88,97 @@ class Found(NamedTuple):
         return self.labels > BACKGROUND
 
 
-def find(
+def find_labels(
     view: ImageView,
-    request: Request,
+    hints: Hints,
     device: DeviceName = "auto",
     clock: Clock | None = None,
     check: Check = None,
     grid: GridCut | None = None,
 ) -> Found:
-    """The labels of an image that is not large.
+    """The labels of minimum energy of an image of any size.
 
-    grid    with the edges of the view, to use for the cuts of anything but a box; or None
+    grid    with the edges of the view, to use for the cuts of anything but a box, unless the image is large; or None
     check   called from time to time; it may raise
+
+    Specks, pin-holes and islands are removed from them, unless hints.min_area is 1.  The energies, and the
+    certificate, are those of the cut before this.
     """
     clock = Clock() if clock is None else clock
-    edges = view.begin_edges(request.is_box)  # with the colours and the distances
-    view.whole  # noqa: B018  # computed now
+    at, said = at_working_size(view, hints)
+    clock.charge("reduce")
+    edges = at.begin_edges(said.is_box)  # with the colours and the distances
+    at.whole  # noqa: B018  # computed now
     clock.charge("colours")
-    prior = prior_of(view, request)
+    prior, marks = prior_of(at, said), said.marks
     clock.charge("distances")
-    if grid is None or request.is_box:
+    if grid is None or said.is_box or at is not view:
         grid = GridCut(edges, device)
     edges()
     clock.charge("edges")
     grid.start_over()  # the result must not depend on earlier fits
-    found_from = partial(found_from_each, view, request, grid=grid, clock=clock, check=check)
-    found = found_from(prior, request.marks)
-    if request.is_single:
-        found = _plausible(view, request, prior, found, found_from)
-    if request.is_single and len(found) > 1:
-        weights = edges()
-        best = min(found, key=lambda one: colour_cost(view.palette, one.mask) + outline_cost(one.mask, weights))
-    else:
-        best = min(found, key=lambda one: one.energies[-1])
-    best = with_parts_reassigned(view, request, best, edges(), device)
+    for is_last in (False, True):
+        found: list[Found] = []
+        for counts in prior.initial:
+            found.append(fitted(at, said, prior, marks, counts, found, grid, clock, check))
+        if is_last or not said.is_single:
+            break
+        plausible = [one for one in found if is_plausible(one.mask, said.marks)]
+        found = plausible or found
+        stronger = None if plausible else _stronger(at, said, prior, found)
+        if stronger is None:
+            break
+        prior, marks = stronger
+    best = min(found, key=partial(_cost_of_mask, at, edges()) if said.is_single and len(found) > 1 else _energy)
+    best = with_parts_reassigned(at, said, best, edges(), device)
     clock.charge("parts")
-    return best
+    return tidy(view, hints, best if at is view else _placed(view, hints, at, said, best, clock), clock)
 
 
-def _plausible(view, request, prior, found, found_from) -> list[Found]:
-    """The results that show an object, or results of stronger constraints, or all."""
-    is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
-    plausible = [one for one in found if is_plausible(one.mask, is_object, is_background)]
-    if plausible:
-        return plausible
-    if request.is_box and view.lab[~is_background].std(axis=0).any():
-        seed = request.marks.dtype.type(request.values[-1])
-        return found_from(prior, np.where(prior.depth > 1 - SEED_SHARE, seed, request.marks))
-    if request.mask is not None and not any(one.mask.any() for one in found):
-        return found_from(prior._replace(location=np.int16(FIRM) * prior.location), request.marks)
-    return found
+def at_working_size(view: ImageView, hints: Hints) -> tuple[ImageView, Hints]:
+    """The view and the hints at the size at which labels are found: the full one if a hint is lost at a smaller one."""
+    if view.size <= (WORKING_PIXELS if hints.is_single else LARGE_PIXELS):
+        return view, hints
+    small = working_view(view, hints)
+    reduced = hints.reduced(small.shape)
+    return (view, hints) if reduced is None else (small, reduced)
 
 
-def found_from_each(
-    view: Any,  # an ImageView or a VolumeView
-    request: Request,
-    prior: Prior,
-    marks: np.ndarray,
-    grid: GridCut,
-    clock: Clock,
-    check: Check,
-) -> list[Found]:
-    """The results of fits and cuts, in an image or a volume, from each of the prior's initial weights."""
-    found: list[Found] = []
-    for counts in prior.initial:
-        found.append(_fitted(view, request, prior, marks, counts, found, grid, clock, check))
-    return found
+def working_view(view: ImageView, hints: Hints) -> ImageView:
+    """The view at the size at which the objects of a large image are found."""
+    if not hints.is_single:
+        return reduced_view(view)
+    return view.smaller(reduced_shape(view.shape, WORKING_PIXELS), (WORKING_PIXELS / REDUCED_PIXELS) ** 0.5)
 
 
-def _fitted(view, request, prior, marks, counts, others, grid, clock, check) -> Found:
+def reduced_view(view: ImageView) -> ImageView:
+    """The view at REDUCED_PIXELS pixels."""
+    return view.smaller(reduced_shape(view.shape, REDUCED_PIXELS), 1.0)
+
+
+def _stronger(view: ImageView, hints: Hints, prior: Prior, found: list["Found"]) -> tuple[Prior, np.ndarray] | None:
+    """A prior and marks that constrain an object more, where none of those found is plausible."""
+    if hints.is_box and view.lab[hints.marks != BACKGROUND].std(axis=0).any():
+        seed = hints.marks.dtype.type(hints.values[-1])
+        return prior, np.where(prior.depth > 1 - SEED_SHARE, seed, hints.marks)
+    if hints.mask is not None and not any(one.mask.any() for one in found):
+        return prior._replace(location=np.int16(FIRM) * prior.location), hints.marks
+    return None
+
+
+def fitted(view, hints, prior, marks, counts, others, grid, clock, check) -> Found:
     """Alternate fits and cuts from weights `counts` of colours or levels; `others` are results of other weights."""
     best: Found | None = None
-    for _ in range(request.rounds):
+    for _ in range(hints.rounds):
         if check is not None:
             check()
-        models = view.models(prior, counts, request.soft)
+        models = view.models(prior, counts, hints.options.soft_strokes)
         costs = view.costs(models)
         clock.charge("models")
         grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
         labels = grid.solve(check)
         clock.charge("cuts")
-        labels, energy = kept(labels, marks, request, grid)
+        labels, energy = kept(labels, marks, hints, grid)
         clock.charge("parts")
         if best is not None and energy > best.energies[-1]:
             break
@@ -172,14 +196,14 @@ def _fitted(view, request, prior, marks, counts, others, grid, clock, check) -> 
     return best
 
 
-def kept(labels: np.ndarray, marks: np.ndarray, request: Request, grid: GridCut) -> tuple[np.ndarray, float]:
+def kept(labels: np.ndarray, marks: np.ndarray, hints: Hints, grid: GridCut) -> tuple[np.ndarray, float]:
     """The labels of a cut with these marks, changed in place to those of the parts to keep, and their energy in nats.
 
     Without a background, nothing can have the parts that are lost; the energy is then that of the cut.
     """
     size = np.count_nonzero(labels)
-    anchors = request.anchors
-    labels = keep_parts(labels, marks if anchors is request.marks else anchors, request.keep)
+    anchors = hints.anchors
+    labels = keep_parts(labels, marks if anchors is hints.marks else anchors, hints.keep)
     assert grid.costs is not None
     assert grid.energy is not None
     if np.count_nonzero(labels) == size or grid.costs.values[0] != BACKGROUND:
@@ -206,17 +230,17 @@ def reassigned(values, unary, labels, solved, marks, edges, device):
     return labels, solved
 
 
-def with_parts_reassigned(view: ImageView, request: Request, found: Found, edges: dict, device: DeviceName) -> Found:
+def with_parts_reassigned(view: ImageView, hints: Hints, found: Found, edges: dict, device: DeviceName) -> Found:
     """The result after `reassigned`, if there are several objects and only parts with marks are kept."""
-    if request.is_single or request.keep != "touching":
+    if hints.is_single or hints.keep != "touching":
         return found
     values = found.models.values
-    unary, labels = view.costs(found.models).everywhere(request.marks), labels_of(found.solved, values)
-    labels, solved = reassigned(values, unary, labels, found.solved, request.anchors, edges, device)
+    unary, labels = view.costs(found.models).everywhere(hints.marks), labels_of(found.solved, values)
+    labels, solved = reassigned(values, unary, labels, found.solved, hints.anchors, edges, device)
     return found._replace(labels=labels, solved=solved)
 
 
-def is_plausible(mask: np.ndarray, is_object: np.ndarray, is_background: np.ndarray) -> bool:
+def is_plausible(mask: np.ndarray, marks: np.ndarray) -> bool:
     """Whether a mask of an image or a volume shows more than nothing: for marks on the object, more than these marks.
 
     Without such marks, the pixels that are not background are a box, and its object spans at least BOX_SPAN of it in
@@ -224,13 +248,23 @@ def is_plausible(mask: np.ndarray, is_object: np.ndarray, is_background: np.ndar
 
     [1] Lempitsky, Kohli, Rother, Sharp. "Image segmentation with a bounding box prior." ICCV 2009.
     """
-    if is_object.any():
-        return bool(np.count_nonzero(mask) > np.count_nonzero(is_object))
+    is_open = marks != BACKGROUND
+    if count := np.count_nonzero(marks > BACKGROUND):
+        return bool(np.count_nonzero(mask) > count)
     others = [tuple({*range(mask.ndim)} - {axis}) for axis in range(mask.ndim)]
     return bool(mask.any()) and all(
-        np.ptp(np.flatnonzero(mask.any(axis=axes))) + 1 >= BOX_SPAN * np.count_nonzero((~is_background).any(axis=axes))
+        np.ptp(np.flatnonzero(mask.any(axis=axes))) + 1 >= BOX_SPAN * np.count_nonzero(is_open.any(axis=axes))
         for axes in others
     )
+
+
+def _energy(found: Found) -> float:
+    return found.energies[-1]
+
+
+def _cost_of_mask(view: ImageView, edges: dict, found: Found) -> float:
+    """C of a result."""
+    return colour_cost(view.palette, found.mask) + outline_cost(found.mask, edges)
 
 
 def colour_cost(palette: Palette, mask: np.ndarray) -> float:
@@ -249,3 +283,41 @@ def _coded(count):
     """Total nats of pixels with these counts per bin, each coded by the frequency of its bin."""
     count = count[count > 0]
     return float(count @ np.log(count.sum() / count))
+
+
+def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Found, clock: Clock) -> Found:
+    """The labels of a reduced image, with their outlines placed in the full one."""
+    values = np.array(small.models.values, np.int16)
+    place_of = np.full(values[-1] + 2, OPEN, np.int16)  # the last one is that of no mark
+    place_of[values] = np.arange(len(values))
+    marks = place_of[hints.marks]
+    guess = np.where(marks == OPEN, at_centres(place_of[small.labels], view.shape), marks)
+    smoothness = (BOX_SMOOTHNESS if hints.is_box else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
+    costs, soft = at.costs(small.models).everywhere(said.marks), hints.options.soft_strokes
+    labels = values[placed_outline(view.image(), marks, guess, costs, smoothness, soft, closed=view.closed)]
+    clock.charge("outline")
+    if values[0] == BACKGROUND:
+        labels = keep_parts(labels, hints.anchors, hints.keep)
+    elif hints.keep == "touching":  # without a background, parts that touch no mark become part of others
+        labels = tidied(labels, hints.anchors, labels.size + 1)
+    return small._replace(labels=labels, small=small)
+
+
+def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:
+    """The labels without small parts and holes."""
+    if hints.min_area != 1:
+        size, share = hints.min_area, 0.0
+        if is_default := not size:
+            size = max(math.ceil(SPECK * view.size), min(PIN_HOLE, math.ceil(PIN_SHARE * view.size)))
+            share = ISLAND if hints.in_box else 0.0
+        found = found._replace(labels=tidied(found.labels, hints.anchors, size, share, keep_one=is_default))
+    clock.charge("parts")
+    return found
+
+
+def certifiable(view: ImageView, hints: Hints, found: Found, device: DeviceName):
+    """The last cut with `check`, solved again if it is stale."""
+    if not isinstance(found.solved, gridcut.Cut):
+        return found.solved
+    view = view if found.small is None else working_view(view, hints)
+    return minimum(view.costs(found.models).everywhere(found.marks), view.edges(hints.is_box), device)

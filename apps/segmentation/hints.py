@@ -5,48 +5,27 @@ such as one of an earlier run, can be overridden; see apps.segmentation.start_ma
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, read_bytes
+from apps.segmentation import KEEP
 from apps.segmentation.connected_parts import strokes_of
-from apps.segmentation.image_sizes import at_centres, reduced_mask
+from apps.segmentation.image_sizes import at_centres, reduced_marks_by_share, reduced_mask
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, is_inside, labels_in
 from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, values_in
 from apps.segmentation.strokes import check_box, check_marks, marks_of_box
 
+ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
 MAX_LISTED = 3  # strokes in a message
 MIN_STROKE = 20  # pixels of a stroke that is expected to decide about others
 MOST_MARKED = 0.5  # share of the image that strokes without any on the background can mark
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
-
-
-class Mask(NamedTuple):
-    """A start mask, which colours can override.
-
-    values    (H, W), bool or uint8; int16 are the labels of several objects
-    """
-
-    values: np.ndarray
-
-    @property
-    def has_labels(self) -> bool:
-        """Whether it is of several objects."""
-        return self.values.dtype == np.int16
-
-    @property
-    def labels(self) -> tuple[int, ...]:
-        """The objects, ascending, for several perhaps with the background."""
-        return labels_in(self.values) if self.has_labels else (OBJECT,)
-
-    def at(self, shape: tuple[int, ...]) -> "Mask | None":
-        """The mask at a smaller size; None if the object or the background is lost in it."""
-        values = at_centres(self.values, shape) if self.has_labels else reduced_mask(self.values, shape)
-        is_lost = has_both(is_inside(self.values)) and not has_both(is_inside(values))
-        return None if is_lost else Mask(values)
 
 
 class ObjectOptions(NamedTuple):
@@ -72,39 +51,120 @@ DEFAULTS = ObjectOptions()
 
 @dataclass(frozen=True, eq=False)
 class Hints:
-    """What a user says about the object of an image (H, W).
+    """What is said about the objects of an image (H, W), and how their labels are found.
 
-    strokes     marks of strokes or of a trimap, int8
+    strokes     marks of strokes, of a trimap or of labels, int8 or int16
     box         the part of the box inside the image, or None; all outside is background
-    mask        a mask that colours can override, or None
+    mask        a mask that colours can override, or None: bool; uint8 if soft; int16 for labels of several objects
     labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
     notes       messages for the user
     options     what parts of the object are wanted, and how strictly strokes are taken
+    rounds      of fits and cuts, at most
+    boxed       whether the strokes contain the outside of a box already
+    label       of the object that nothing but a box locates
     """
 
     strokes: np.ndarray
     box: tuple[int, int, int, int] | None = None
-    mask: Mask | None = None
+    mask: np.ndarray | None = None
     labelling: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     options: ObjectOptions = DEFAULTS
+    rounds: int = ROUNDS
+    boxed: bool = False
+    label: int = OBJECT
 
     @cached_property
     def marks(self) -> np.ndarray:
-        """All constraints: the strokes and, where there is none, the outside of the box; int8 (H, W)."""
+        """All constraints: the strokes and, where there is none, the outside of the box; (H, W)."""
         if self.box is None:
             return self.strokes
         return np.where(self.strokes == OPEN, marks_of_box(self.box, self.strokes.shape), self.strokes)
 
     @property
-    def has_object(self) -> bool:
-        """Whether there are strokes on the object."""
-        return bool((self.strokes == OBJECT).any())
+    def anchors(self) -> np.ndarray:
+        """The marks and, of a mask of several objects, these; parts without any are those that touch none."""
+        if self.mask is None or self.mask.dtype != np.int16:
+            return self.marks
+        return np.where((self.marks == OPEN) & (self.mask > BACKGROUND), self.mask, self.marks)
 
     @property
-    def default_keep(self) -> str:
-        """Parts of the object to keep: with strokes alone those that they touch, else all."""
-        return "touching" if self.box is None and self.mask is None and self.has_object else "all"
+    def has_object(self) -> bool:
+        """Whether there are strokes on an object."""
+        return bool((self.strokes >= OBJECT).any())
+
+    @property
+    def has_box(self) -> bool:
+        """Whether all outside of a box is background, and there is no mask."""
+        return self.mask is None and (self.boxed or self.box is not None)
+
+    @property
+    def is_box(self) -> bool:
+        """Whether nothing but a box says where the object is."""
+        return self.mask is None and not self.has_object
+
+    @property
+    def in_box(self) -> bool:
+        """Whether the object is the one in a box: there is a box and no mask."""
+        return (self.has_box or self.is_box) and self.is_single
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """The labels to find, ascending."""
+        hinted = () if self.mask is None else labels_in(self.mask) if self.mask.dtype == np.int16 else (OBJECT,)
+        return values_of(labels_in(self.marks), hinted) or (BACKGROUND, self.label)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there are only one object and the background."""
+        return len(self.values) == 2 and self.values[0] == BACKGROUND
+
+    @property
+    def keep(self) -> str:
+        """Parts of objects to keep; default: with strokes alone those that they touch, else all."""
+        default = "touching" if self.has_object and self.mask is None and not self.has_box else "all"
+        return self.options.keep or default
+
+    @property
+    def min_area(self) -> int:
+        """Pixels of parts to keep; 0: the default of apps.segmentation.fit."""
+        return self.options.min_area or int(self.options.keep == "all")
+
+    def check(self) -> None:
+        """Raise InputError for options that are none, or do not apply."""
+        check_number(self.rounds, "rounds", integer=True)
+        if self.rounds < 1:
+            raise InputError(f"rounds must be 1 or more, got {self.rounds}")
+        check_number(self.options.min_area, "min_area")
+        if self.keep not in KEEP:
+            raise InputError(f"keep must be one of {', '.join(KEEP)}, got {self.keep!r}")
+        if self.keep == "touching" and not self.has_object:
+            raise InputError("keep touching needs object strokes, but there are none; use all or largest")
+
+    def reduced(self, shape: tuple[int, ...]) -> "Hints | None":
+        """The hints at a smaller size; None if marks, the open pixels or the mask are lost in it."""
+        marks, mask = reduced_marks_by_share(self.marks, shape), self.mask
+        if mask is not None:
+            mask = at_centres(mask, shape) if mask.dtype == np.int16 else reduced_mask(mask, shape)
+            if has_both(is_inside(self.mask)) and not has_both(is_inside(mask)):
+                return None
+        is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
+        if labels_in(marks) != labels_in(self.marks) or not is_open:
+            return None
+        labelling = None if self.labelling is None else reduced_mask(self.labelling, shape)
+        return replace(self, strokes=marks, box=None, boxed=self.has_box, labelling=labelling, mask=mask)
+
+
+def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:
+    """The labels to find, ascending, given those marked and those of a hint; () if there is nothing to cut.
+
+    A single object has the background as its counterpart, marked or not.
+    """
+    if hinted:
+        return tuple(sorted({BACKGROUND, *hinted, *marked}))
+    if len(marked) == 1 and marked[0] > 0:
+        return BACKGROUND, marked[0]
+    return tuple(marked) if len(marked) > 1 else ()
 
 
 def combine(
@@ -113,7 +173,7 @@ def combine(
     box=None,
     name: str = "strokes",
     earlier: Hints | None = None,
-    mask: Mask | None = None,
+    mask: np.ndarray | None = None,
     options: ObjectOptions = DEFAULTS,
 ) -> Hints:
     """Combine marks of strokes or of a trimap (H, W), a box and a mask; all are optional.
@@ -127,15 +187,15 @@ def combine(
     if strokes is not None:
         check_same_size(strokes, shape, name)
     if mask is not None:
-        mask = Mask(fitted(mask.values, shape, "start"))
+        mask = fitted(mask, shape, "start")
     labelling = None
     if earlier is not None:
         name = "--resume-session" if strokes is None else name
         strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
         box = earlier.box if box is None else box
-        mask, labelling = mask or earlier.mask, earlier.labelling
+        mask, labelling = earlier.mask if mask is None else mask, earlier.labelling
         options = options.or_else(earlier.options)
-    if mask is not None and box is None and (box := box_of_rectangle(mask.values)) is not None:
+    if mask is not None and box is None and (box := box_of_rectangle(mask)) is not None:
         mask = None
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
@@ -157,9 +217,9 @@ def _marks_object_only(strokes: np.ndarray) -> bool:
     return 0 < count <= MOST_MARKED * strokes.size and BACKGROUND not in strokes
 
 
-def read_mask(path) -> Mask:
+def read_mask(path) -> np.ndarray:
     """Read the mask of --start; InputError for a file that is none."""
-    return Mask(mask_in(read_bytes(path, "--start"), path, "--start"))
+    return mask_in(read_bytes(path, "--start"), path, "--start")
 
 
 def mask_in(data: bytes, path, name: str) -> np.ndarray:

@@ -31,11 +31,11 @@ from apps.common.images import to_rgb
 from apps.common.rectangles import Rectangle, relative, widened
 from apps.common.row_blocks import in_parallel
 from apps.common.suggestions import suggests
-from apps.segmentation.fit import Found
-from apps.segmentation.full_size import find_labels
+from apps.segmentation.fit import Found, find_labels
 from apps.segmentation.grid_cut import minimum
+from apps.segmentation.hints import Hints
 from apps.segmentation.marks import BACKGROUND, OPEN
-from apps.segmentation.model import ImageView, Request
+from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import check_box, marks_of_box
 from apps.segmentation.terms import FORBIDDEN
 from gridcut.device import DeviceName, resolve
@@ -191,9 +191,9 @@ def _segmented(rgb: np.ndarray, box: tuple[int, int, int, int], device: DeviceNa
     """Segment a box in its crop."""
     crop, inner = crop_of(box, rgb.shape[:2])
     part = rgb[crop]
-    request = Request(marks_of_box(inner, part.shape[:2]).astype(np.int16), keep="all")
+    hints = Hints(marks_of_box(inner, part.shape[:2]), boxed=True)
     view = ImageView(lambda: part, part.shape[:2], bits=CROP_BITS)
-    return _Part((slice(box[1], box[3]), slice(box[0], box[2])), crop, view, find_labels(view, request, device))
+    return _Part((slice(box[1], box[3]), slice(box[0], box[2])), crop, view, find_labels(view, hints, device))
 
 
 def _regions(several: np.ndarray) -> Iterator[tuple[Rectangle, np.ndarray]]:

@@ -12,7 +12,6 @@ pixels are marked.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -33,10 +32,10 @@ from apps.segmentation.colour_models import (
 )
 from apps.segmentation.geodesic import depth_in_box, geodesic_excess, geodesic_preference
 from apps.segmentation.grid_cut import LabelCosts, edges_outside
-from apps.segmentation.hints import Mask
-from apps.segmentation.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
+from apps.segmentation.hints import Hints
+from apps.segmentation.image_sizes import at_centres, interpolated, means
 from apps.segmentation.mark_prior import FEW, mark_prior, side_lengths
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both
 from apps.segmentation.start_mask import MaskPrior, start_of
 from apps.segmentation.terms import (
     BLUR,
@@ -50,7 +49,6 @@ from apps.segmentation.terms import (
     with_wide_steps,
 )
 
-ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
 BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
 # Initial object and background in a box: shares of the pixels, deepest and shallowest.
 BOX_SHARES = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
@@ -192,88 +190,6 @@ class ImageView:
         return self._last
 
 
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What is given about the objects of an image, and how their labels are found.
-
-    marks       int8 or int16 (H, W) of apps.segmentation.marks
-    boxed       whether the background marks contain the outside of a box; it matters if there are marks of objects too
-    labelling   an earlier object, bool (H, W); the first colour models are fitted to it, and it has no other influence
-    keep        parts of objects to keep, as in apps.segmentation.connected_parts
-    soft        whether marks are strong hints and not constraints
-    rounds      of fits and cuts, at most
-    min_area    pixels of the parts to keep, as in apps.segmentation.full_size; 0: its default
-    mask        a mask that can be overridden, also one of several objects, or None
-    box_label   label of the object that nothing but a box locates
-    """
-
-    marks: np.ndarray
-    boxed: bool = False
-    labelling: np.ndarray | None = None
-    keep: str = "touching"
-    soft: bool = False
-    rounds: int = ROUNDS
-    mask: Mask | None = None
-    min_area: int = 0
-    box_label: int = OBJECT
-
-    @property
-    def anchors(self) -> np.ndarray:
-        """The marks and, of a mask of several objects, these; parts without any are those that touch none."""
-        if self.mask is None or not self.mask.has_labels:
-            return self.marks
-        labels = self.mask.values
-        return np.where((self.marks == OPEN) & (labels > BACKGROUND), labels, self.marks)
-
-    @property
-    def has_object(self) -> bool:
-        """Whether there are marks of objects."""
-        return bool((self.marks >= OBJECT).any())
-
-    @property
-    def is_box(self) -> bool:
-        """Whether nothing but a box says where the object is."""
-        return self.mask is None and not self.has_object
-
-    @property
-    def in_box(self) -> bool:
-        """Whether the object is the one in a box: there is a box and no mask."""
-        return self.mask is None and (self.boxed or self.is_box) and self.is_single
-
-    @cached_property
-    def values(self) -> tuple[int, ...]:
-        """The labels to find, ascending."""
-        return values_of(labels_in(self.marks), self.mask.labels if self.mask else ()) or (BACKGROUND, self.box_label)
-
-    @property
-    def is_single(self) -> bool:
-        """Whether there are only one object and the background."""
-        values = self.values
-        return len(values) == 2 and values[0] == BACKGROUND
-
-    def reduced(self, shape: tuple[int, ...]) -> "Request | None":
-        """The request at a smaller size; None if marks, the open pixels or the mask are lost in it."""
-        marks = reduced_marks_by_share(self.marks, shape)
-        mask = None if self.mask is None else self.mask.at(shape)
-        is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
-        if labels_in(marks) != labels_in(self.marks) or not is_open or (mask is None) != (self.mask is None):
-            return None
-        labelling = None if self.labelling is None else reduced_mask(self.labelling, shape)
-        return replace(self, marks=marks, labelling=labelling, mask=mask)
-
-
-def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:
-    """The labels to find, ascending, given those marked and those of a hint; () if there is nothing to cut.
-
-    A single object has the background as its counterpart, marked or not.
-    """
-    if hinted:
-        return tuple(sorted({BACKGROUND, *hinted, *marked}))
-    if len(marked) == 1 and marked[0] > 0:
-        return BACKGROUND, marked[0]
-    return tuple(marked) if len(marked) > 1 else ()
-
-
 class Prior(NamedTuple):
     """What marks, a box and a mask say before any fit.
 
@@ -297,31 +213,31 @@ class Prior(NamedTuple):
         return [blend(count, stroke) for count, stroke in zip(counts, self.strokes, strict=True)]
 
 
-def prior_of(view: ImageView, request: Request) -> Prior:
-    """The prior of a request."""
-    values = request.values
-    strokes = [view.counts(request.marks == value) for value in values]
-    if not request.is_single:
-        return _prior_of_several(view, request, values, strokes)
-    if request.mask is not None:
-        prior = _prior_of_mask(view, request, values, strokes)
-    elif request.is_box:
+def prior_of(view: ImageView, hints: Hints) -> Prior:
+    """The prior of hints."""
+    values = hints.values
+    strokes = [view.counts(hints.marks == value) for value in values]
+    if not hints.is_single:
+        return _prior_of_several(view, hints, values, strokes)
+    if hints.mask is not None:
+        prior = _prior_of_mask(view, hints, values, strokes)
+    elif hints.is_box:
         prior = Prior(values, strokes, np.zeros((2, *view.shape), np.int16))
     else:
-        prior = _prior_of_marks(view, request, values, strokes)
-    if request.in_box:
-        prior = _with_box(view, request, prior)
-    labelling = request.labelling
+        prior = _prior_of_marks(view, hints, values, strokes)
+    if hints.in_box:
+        prior = _with_box(view, hints, prior)
+    labelling = hints.labelling
     if labelling is not None and has_both(labelling):
         counts = view.counts
         initial = [[counts(~labelling), counts(labelling)]]
-        return prior._replace(initial=initial if request.is_box else [prior.blended(one) for one in initial])
+        return prior._replace(initial=initial if hints.is_box else [prior.blended(one) for one in initial])
     return prior
 
 
-def _prior_of_marks(view, request, values, strokes) -> Prior:
+def _prior_of_marks(view, hints, values, strokes) -> Prior:
     """Of marks on an object and perhaps on the background; see apps.segmentation.mark_prior."""
-    is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
+    is_object, is_background = hints.marks > BACKGROUND, hints.marks == BACKGROUND
     found = mark_prior(view.lab, view.palette, view.whole, is_object, is_background, view.scale)
     location = _both_sides((GEODESIC_WEIGHT * UNIT * found.trust) * found.location)
     prior = Prior(values, strokes, location, found.trust)
@@ -331,14 +247,14 @@ def _prior_of_marks(view, request, values, strokes) -> Prior:
     return prior._replace(initial=initial or [[view.palette.count, strokes[1]]])
 
 
-def _what_mask_says(view, request) -> MaskPrior:
-    return start_of(request.mask.values, np.minimum(request.marks, OBJECT), view)
+def _what_mask_says(view, hints) -> MaskPrior:
+    return start_of(hints.mask, np.minimum(hints.marks, OBJECT), view)
 
 
-def _prior_of_mask(view, request, values, strokes) -> Prior:
+def _prior_of_mask(view, hints, values, strokes) -> Prior:
     """Of a mask and perhaps marks."""
-    is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
-    found = _what_mask_says(view, request)
+    is_object, is_background = hints.marks > BACKGROUND, hints.marks == BACKGROUND
+    found = _what_mask_says(view, hints)
     inside, outside = found.seeds
     preference = geodesic_preference(
         view.steps,
@@ -350,27 +266,27 @@ def _prior_of_mask(view, request, values, strokes) -> Prior:
     return prior._replace(initial=[prior.blended([view.counts(core) for core in reversed(found.cores)])])
 
 
-def _with_box(view, request, prior) -> Prior:
+def _with_box(view, hints, prior) -> Prior:
     """With the depth in a box; if there are also marks of the object, these alone are a further start."""
-    is_background = request.marks == BACKGROUND
+    is_background = hints.marks == BACKGROUND
     depth = depth_in_box(view.lab, is_background, side_lengths(view.palette, view.whole, is_background))
     costs = prior.location[1].astype(np.float32) - prior.location[0] + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth)
     counts = view.counts
     initial = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in BOX_SHARES]
-    if not request.is_box:
+    if not hints.is_box:
         initial = [*(prior.blended(one) for one in initial), prior.strokes]
     return prior._replace(location=_both_sides(costs), initial=initial, depth=depth)
 
 
-def _prior_of_several(view, request, values, strokes) -> Prior:
+def _prior_of_several(view, hints, values, strokes) -> Prior:
     """Of several objects, with or without a background, and perhaps a mask of all of them."""
-    marks = request.marks
+    marks = hints.marks
     places = np.full(marks.shape, OPEN, np.int16)
     for place, value in enumerate(values):
         places[marks == value] = place
-    if request.mask is not None:
-        found = _what_mask_says(view, request)
-        labels = request.mask.values if request.mask.has_labels else found.mask
+    if hints.mask is not None:
+        found = _what_mask_says(view, hints)
+        labels = hints.mask if hints.mask.dtype == np.int16 else found.mask
         inside, outside = found.seeds
         for place, (value, stroke) in enumerate(zip(values, strokes, strict=True)):
             if not stroke.any():  # without seeds, a label would be far from everything
@@ -380,7 +296,7 @@ def _prior_of_several(view, request, values, strokes) -> Prior:
     weight = GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
     location = (weight * UNIT) * geodesic_excess(view.steps, places, len(values))
     counts = strokes
-    if request.mask is not None:
+    if hints.mask is not None:
         costs = UNIT * found.costs
         location[0] += np.maximum(-costs, 0)
         location[1:] += np.maximum(costs, 0)

@@ -33,11 +33,11 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.suggestions import suggests
 from apps.segmentation import CONNECTIVITIES, SPACING
-from apps.segmentation.fit import reassigned
-from apps.segmentation.full_size import certifiable, find_labels
+from apps.segmentation.fit import certifiable, find_labels, reassigned
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
+from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import marks_of_labels
-from apps.segmentation.model import ImageView, Request
+from apps.segmentation.model import ImageView
 from apps.segmentation.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -101,9 +101,9 @@ def segment_labels(
     check_keep(keep)
     values, marks = marks_of_labels(strokes, rgb.shape[:2])
     view = ImageView(lambda: rgb, rgb.shape[:2])
-    request = Request(marks, keep=keep, min_area=int(keep == "all"))
-    found = find_labels(view, request, device, clock)
-    solved = certifiable(view, request, found, device)
+    hints = Hints(marks, options=ObjectOptions(keep))
+    found = find_labels(view, hints, device, clock)
+    solved = certifiable(view, hints, found, device)
     labels = np.array((0, *values), strokes.dtype)[found.labels]
     return Objects(labels, values, found.energies, clock.total(), solved)
 

@@ -32,7 +32,7 @@ strokes, and the strokes alone are a further initialisation.
 A mask adds costs by location, and the first colour models are fitted to it; see apps.segmentation.start_mask.
 
 An image with more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then
-placed in the full image (see apps.segmentation.full_size).
+placed in the full image (see apps.segmentation.fit).
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
@@ -46,20 +46,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
 from apps.common.suggestions import suggests
-from apps.segmentation import KEEP, connected_parts
-from apps.segmentation.full_size import find_labels
-from apps.segmentation.hints import Hints, Mask, ObjectOptions, combine, remarks_on
+from apps.segmentation import connected_parts
+from apps.segmentation.fit import find_labels
+from apps.segmentation.hints import ROUNDS, Hints, ObjectOptions, combine, remarks_on
 from apps.segmentation.masks import mask_of
-from apps.segmentation.model import ROUNDS, ImageView, Request
+from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -184,12 +183,12 @@ def segment(
     """
     rgb = to_rgb(image)
     marks, name = _marks(rgb, strokes, trimap)
-    mask = None if start is None else Mask(mask_of(start))
+    mask = None if start is None else mask_of(start)
     if marks is None and box is None and mask is None:
         raise InputError("pass strokes, trimap, box or start, got none")
     options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
     hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options)
-    result = segment_marked(rgb, hints, rounds=rounds, device=device)
+    result = segment_marked(rgb, replace(hints, rounds=rounds), device=device)
     for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
         warnings.warn(note, stacklevel=3)
     return result
@@ -199,7 +198,6 @@ def segment_marked(
     rgb: NDArray[np.float32] | NDArray[np.uint8],
     hints: Hints | NDArray[np.int8],
     *,
-    rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
     """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and hints.
@@ -208,23 +206,10 @@ def segment_marked(
     """
     clock = Clock()
     hints = hints if isinstance(hints, Hints) else Hints(hints)
-    options = hints.options
-    check_number(rounds, "rounds", integer=True)
-    if rounds < 1:
-        raise InputError(f"rounds must be 1 or more, got {rounds}")
-    check_number(options.min_area, "min_area")
-    min_area = 1 if options.keep == "all" and not options.min_area else options.min_area
-    keep = hints.default_keep if options.keep is None else options.keep
-    if keep not in KEEP:
-        raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
-    if keep == "touching" and not hints.has_object:
-        raise InputError("keep touching needs object strokes, but there are none; use all or largest")
-    marks, is_boxed = hints.marks, hints.box is not None
-    request = Request(
-        marks.astype(np.int16), is_boxed, hints.labelling, keep, options.soft_strokes, rounds, hints.mask, min_area
-    )
-    found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
-    mask = connected_parts.fill_holes(found.mask, marks) if options.fill_holes else found.mask
+    hints.check()
+    marks = hints.marks
+    found = find_labels(ImageView(lambda: rgb, marks.shape), hints, device, clock)
+    mask = connected_parts.fill_holes(found.mask, marks) if hints.options.fill_holes else found.mask
     clock.charge("parts")
     return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method)
 

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
 from apps.common.suggestions import suggests
-from apps.segmentation.hints import Hints, Mask, combine
+from apps.segmentation.hints import Hints, combine
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, part_with
 from apps.segmentation.masks import mask_of
 from apps.segmentation.segmentation import segment_marked
@@ -150,7 +150,7 @@ def segment_video(
     hints = {number: Hints(one) for number, one in marks.items()}
     read: Iterator[np.ndarray] = (to_rgb(frame, "frames") for frame in frames)
     if box is not None or start is not None:
-        mask = None if start is None else Mask(mask_of(start))
+        mask = None if start is None else mask_of(start)
         for first in itertools.islice(read, 1):
             hints[0] = combine(first.shape[:2], marks.get(0), box, "strokes[0]", mask=mask)
             for note in hints[0].notes:

@@ -1,4 +1,4 @@
-"""Answers of a session with an image: at once by a warm cut, and in the background by apps.segmentation.full_size.
+"""Answers of a session with an image: at once by a warm cut, and in the background by apps.segmentation.fit.
 
     answer grid    the image itself, or a reduced one above LARGE_PIXELS; every stroke is one warm cut of it
     closed         pixels of locked and held objects; they take no part in cuts, and `labels` adds them
@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from apps.segmentation import full_size
+from apps.segmentation import fit
 from apps.segmentation.connected_parts import keep_parts
-from apps.segmentation.fit import Found
-from apps.segmentation.full_size import certifiable, find_labels, reduced_view
+from apps.segmentation.fit import Found, certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
-from apps.segmentation.hints import Mask
+from apps.segmentation.hints import Hints, ObjectOptions, values_of
 from apps.segmentation.image_sizes import at_centres, centres
 from apps.segmentation.marks import OBJECT, is_inside, labels_in
-from apps.segmentation.model import ImageView, Models, Request, prior_of, values_of
+from apps.segmentation.model import ImageView, Models, prior_of
 from apps.session.canvas import Canvas
 from apps.session.session_records import Box, Locator, Lock, MaskHint, Record, locator_of, objects_of, paste
 from gridcut.device import DeviceName
@@ -56,15 +55,15 @@ class Start(NamedTuple):
         first = () if self.locator is None else (self.locator.label,)
         return tuple(sorted({*first, *(lock.label for lock in self.opened)}))
 
-    def mask(self, shape: tuple[int, ...]) -> Mask | None:
+    def mask(self, shape: tuple[int, ...]) -> np.ndarray | None:
         """The mask for the engine at a shape: that of the locator, or of all objects if some were unlocked."""
         mask = None
         if isinstance(self.locator, MaskHint):
-            mask = Mask(self.locator.pixels.values())
+            mask = self.locator.pixels.values()
         if self.opened:
-            first = np.zeros(self.full, bool) if mask is None else is_inside(mask.values)
-            mask = Mask(paste(first.astype(np.int16), self.opened))
-        return None if mask is None else Mask(at_centres(mask.values, shape))
+            first = np.zeros(self.full, bool) if mask is None else is_inside(mask)
+            mask = paste(first.astype(np.int16), self.opened)
+        return None if mask is None else at_centres(mask, shape)
 
 
 class ImageAnswers:
@@ -77,7 +76,7 @@ class ImageAnswers:
         self.shape = to_rgb().shape[:2]
         self._keep, self._device, self._lock = keep, device, lock
         self._image = ImageView(to_rgb, self.shape)
-        self.is_reduced = self._image.size > full_size.LARGE_PIXELS
+        self.is_reduced = self._image.size > fit.LARGE_PIXELS
         self._view = reduced_view(self._image) if self.is_reduced else self._image
         self._view.whole  # noqa: B018  # computed now, so that the first stroke does not wait for it
         self._open_view = self._view
@@ -191,8 +190,8 @@ class ImageAnswers:
     def _load_first(self) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
         marks = self._canvas.marks_now()
-        request = replace(request_of(marks, self._start, self._keep), boxed=False)  # the depth in a box takes too long
-        prior = prior_of(self._view, request)
+        hints = replace(hints_of(marks, self._start, self._keep), boxed=False)  # the depth in a box takes too long
+        prior = prior_of(self._view, hints)
         models = self._view.models(prior, prior.initial[0], soft=False)
         self._cut.load(self._view.costs(models), marks)
         return models
@@ -215,15 +214,15 @@ class ImageAnswers:
                 self.is_exact = True
             publish()
             return
-        request = request_of(marks, start, self._keep)
-        found = find_labels(image, request, self._device, check=check, grid=None if self.is_reduced else standby)
+        hints = hints_of(marks, start, self._keep)
+        found = find_labels(image, hints, self._device, check=check, grid=None if self.is_reduced else standby)
         models = _models_of(found)
         near = at_centres(found.labels, view.shape) if len(models.values) > 2 else None
         standby.load(view.costs(models), few, near)
-        preview = keep_parts(standby.solve(check), request_of(few, start, self._keep).anchors, request.keep)
+        preview = keep_parts(standby.solve(check), hints_of(few, start, self._keep).anchors, hints.keep)
         shown = None
         if self.is_reduced or not np.array_equal(preview, found.labels):
-            solved = certifiable(image, request, found, self._device)
+            solved = certifiable(image, hints, found, self._device)
             shown = Shown(found.labels, found.energies[-1], solved, preview)
         with self._lock:
             check()
@@ -248,18 +247,16 @@ class ImageAnswers:
 
     def _kept(self, labels: np.ndarray) -> np.ndarray:
         """The labels of a cut, of the parts to keep."""
-        request = request_of(self._canvas.marks_now(), self._start, self._keep)
-        return keep_parts(labels, request.anchors, request.keep)
+        hints = hints_of(self._canvas.marks_now(), self._start, self._keep)
+        return keep_parts(labels, hints.anchors, hints.keep)
 
 
-def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
-    """What the engine is asked: marks, and the box or mask, on any grid; `keep` applies to marks alone."""
-    parts = keep if start.locator is None else "all"
-    is_boxed = isinstance(start.locator, Box)
+def hints_of(marks: np.ndarray, start: Start, keep: str) -> Hints:
+    """What the engine is told: marks, and the box or mask, on any grid; `keep` applies to marks alone."""
+    options = ObjectOptions(keep if start.locator is None or keep == "all" else None)
     label = OBJECT if start.locator is None else start.locator.label
-    return Request(
-        marks, is_boxed, keep=parts, mask=start.mask(marks.shape), min_area=int(keep == "all"), box_label=label
-    )
+    is_boxed = isinstance(start.locator, Box)
+    return Hints(marks, mask=start.mask(marks.shape), options=options, boxed=is_boxed, label=label)
 
 
 def _models_of(found: Found) -> Models:

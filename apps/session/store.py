@@ -29,7 +29,7 @@ from apps.common.images import to_bytes
 from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
 from apps.segmentation import KEEP
-from apps.segmentation.hints import Hints, Mask, ObjectOptions
+from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import OBJECT, OPEN, has_both
 from apps.session.session_records import (
     Box,
@@ -358,11 +358,11 @@ def hints_in(stored: Stored, shape: tuple[int, int]) -> Hints:
     canvas = Canvas(shape, shape)
     canvas.change_to([record for record in records if not isinstance(record, Box)])
     box, locator = box_of(records), locator_of(records)
-    mask = Mask(locator.pixels.values()) if isinstance(locator, MaskHint) else None
+    mask = locator.pixels.values() if isinstance(locator, MaskHint) else None
     found = None if stored.labels is None else stored.labels > 0
     if closed := objects_of(records).closed:  # a box would exclude these objects
         kept = paste(np.zeros(shape, np.uint8), closed.values()) > 0 if found is None else found
-        box, mask = (None, Mask(kept)) if has_both(kept) else (box, mask)
+        box, mask = (None, kept) if has_both(kept) else (box, mask)
     marks = np.minimum(canvas.all_marks(), OBJECT)
     place: Any = None if box is None else box.box  # of an image, so it has four numbers
     return Hints(marks, place, mask, found, options=stored.options)
@@ -374,7 +374,7 @@ def stored_of(hints: Hints, mask: np.ndarray) -> Stored:
     if hints.box is not None:
         records.append(Box(tuple(hints.box)))
     if hints.mask is not None:
-        records.append(MaskHint(PackedMask.of(hints.mask.values)))
+        records.append(MaskHint(PackedMask.of(hints.mask)))
     if (hints.strokes != OPEN).any():
         records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
     return Stored(RecordHistory(tuple(records)), hints.options, mask, COMMAND)

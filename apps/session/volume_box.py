@@ -15,10 +15,11 @@ from collections.abc import Callable
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.segmentation.fit import SEED_SHARE, Found, found_from_each, is_plausible
+from apps.segmentation.fit import SEED_SHARE, Found, fitted, is_plausible
 from apps.segmentation.grid_cut import NO_LOCATION, GridCut
+from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
-from apps.segmentation.model import BOX_SHARES, Prior, Request
+from apps.segmentation.model import BOX_SHARES, Prior
 from apps.segmentation.volume_view import BINS, VolumeView
 from gridcut.device import DeviceName
 
@@ -47,19 +48,21 @@ def object_in_box(
     marks, depth = np.full(small.shape, BACKGROUND, np.int16), np.full(small.shape, np.nan, np.float32)
     marks[box], depth[box] = OPEN, _depth_of(part, view.shape)[::step, ::step, ::step]
     prior = Prior((BACKGROUND, OBJECT), [_levels_outside(view, part), np.zeros(BINS)], NO_LOCATION)
-    request = Request(marks, keep="all", rounds=ROUNDS)
-    cut = GridCut(small.edges, device)
+    hints = Hints(marks, options=ObjectOptions("all"), rounds=ROUNDS)
+    cut, clock = GridCut(small.edges, device), Clock()
 
     def found_with(marks: np.ndarray) -> list[Found]:
         starts = [(depth <= np.nanquantile(depth, shallow), depth >= deepest(share)) for share, shallow in BOX_SHARES]
         initial = [prior.blended([small.counts(mask) for mask in masks]) for masks in starts]
-        return found_from_each(small, request, prior._replace(initial=initial), marks, cut, Clock(), check)
+        found: list[Found] = []
+        for counts in initial:
+            found.append(fitted(small, hints, prior, marks, counts, found, cut, clock, check))
+        return found
 
     def deepest(share: float) -> float:
         return float(np.nanquantile(depth, 1 - share))
 
-    is_background = marks == BACKGROUND
-    found = [one for one in found_with(marks) if is_plausible(one.mask, np.zeros(1), is_background)]
+    found = [one for one in found_with(marks) if is_plausible(one.mask, marks)]
     if not found:
         found = found_with(np.where(depth >= deepest(SEED_SHARE), np.int16(OBJECT), marks))
     best = min(found, key=lambda one: one.energies[-1]).mask[box]

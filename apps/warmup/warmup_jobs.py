@@ -72,7 +72,7 @@ COMMANDS = {
     "matching": ("matrix.mtx", "matrix.mtx --dulmage-mendelsohn", "wide.mtx --method hopcroft_karp"),
 }
 WIDTH, HEIGHT = 200, 130  # pixels of the small photograph
-HUGE = 1450, 1400  # height and width; more pixels than WORKING_PIXELS of apps.segmentation.full_size
+HUGE = 1450, 1400  # height and width; more pixels than WORKING_PIXELS of apps.segmentation.fit
 NEIGHBOURHOODS = (((0, 1), (1, 0)), ((0, 1), (1, 0), (1, 1), (1, -1)))
 
 

@@ -11,9 +11,9 @@ from apps.common import row_blocks
 from apps.common.images import to_bytes, to_rgb
 from apps.common.row_blocks import blocks_of, for_blocks
 from apps.common.writing import Metadata, encoded_image
-from apps.segmentation import full_size, segmentation
+from apps.segmentation import fit, segmentation
 from apps.segmentation.fine_outline import placed_outline
-from apps.segmentation.hints import Hints, Mask
+from apps.segmentation.hints import Hints
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.matte import cut_out, matte
 from apps.segmentation.terms import UNIT
@@ -120,9 +120,9 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
         marks[40:440, 100:540] = OPEN
     elif hint == "start":
         marks, wide = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
-        start = Mask(wide)
-    monkeypatch.setattr(full_size, "WORKING_PIXELS", 40_000)
-    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
+        start = wide
+    monkeypatch.setattr(fit, "WORKING_PIXELS", 40_000)
+    monkeypatch.setattr(fit, "REDUCED_PIXELS", 5_000)
     found = segmentation.segment_marked(rgb, Hints(marks, mask=start), device="cpu")
     assert "outline" in found.seconds
     union = np.count_nonzero(found.mask | mask)

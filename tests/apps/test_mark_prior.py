@@ -74,7 +74,6 @@ def test_two_dots_find_the_object(two_objects):
     ],
 )
 def test_an_object_spans_half_of_its_box(rows, columns, expected):
-    outside = marks_of_box((10, 10, 30, 30), (40, 40)) == BACKGROUND
     mask = np.zeros((40, 40), bool)
     mask[rows, columns] = True
-    assert is_plausible(mask, np.zeros_like(mask), outside) == expected
+    assert is_plausible(mask, marks_of_box((10, 10, 30, 30), (40, 40))) == expected

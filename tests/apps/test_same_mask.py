@@ -14,7 +14,7 @@ from apps.app.image_sources import Image as AppImage
 from apps.app.prompts import PromptSessions, parse_prompts
 from apps.common.images import read_image
 from apps.compat.cv2 import grabCut
-from apps.segmentation import full_size
+from apps.segmentation import fit
 from apps.session.canvas import Canvas
 from apps.session.session_records import make_stroke
 from tests.tiers import in_quick_tier
@@ -77,9 +77,9 @@ def in_base64(mask):
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_one_object(photo, kind, size, tmp_path, monkeypatch):
     if size != "small":
-        monkeypatch.setattr(full_size, "WORKING_PIXELS", 8000)
-        monkeypatch.setattr(full_size, "LARGE_PIXELS", 8000)
-        monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5000)
+        monkeypatch.setattr(fit, "WORKING_PIXELS", 8000)
+        monkeypatch.setattr(fit, "LARGE_PIXELS", 8000)
+        monkeypatch.setattr(fit, "REDUCED_PIXELS", 5000)
     given, apply, asked = hints_of(kind, photo.shape[:2], np.random.default_rng(1))
     mask = segment(photo, **given, device="cpu").mask
     with Session(photo, device="cpu") as session:
@@ -122,8 +122,8 @@ def test_grab_cut(photo, kind):
 @pytest.mark.parametrize("count", [2, 3])
 def test_several_objects(photo, count, size, monkeypatch):
     if size == "reduced":
-        monkeypatch.setattr(full_size, "LARGE_PIXELS", 8000)
-        monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5000)
+        monkeypatch.setattr(fit, "LARGE_PIXELS", 8000)
+        monkeypatch.setattr(fit, "REDUCED_PIXELS", 5000)
     rng = np.random.default_rng(2)
     height, width = photo.shape[:2]
     with Session(photo, device="cpu") as session:

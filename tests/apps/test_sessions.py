@@ -6,7 +6,7 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import read_image
-from apps.segmentation.hints import Hints, Mask, ObjectOptions
+from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.strokes import marks_of
 from apps.session.store import Store, hints_in, stored_of
@@ -15,7 +15,7 @@ from apps.session.store import Store, hints_in, stored_of
 @pytest.fixture
 def given(scene):
     options = ObjectOptions("largest", True, 3)
-    return Hints(marks_of(scene.strokes), scene.box, Mask(scene.truth), options=options)
+    return Hints(marks_of(scene.strokes), scene.box, scene.truth, options=options)
 
 
 def save(path, rgb, name, given, mask):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.segmentation import full_size
+from apps.segmentation import fit
 from apps.session import Session
 from tests.apps.session.scenes import disc_scene
 
@@ -26,6 +26,6 @@ def session(disc):
 @pytest.fixture
 def tiny_grids(monkeypatch):
     """Images above 1500 pixels count as large, and are answered with 600."""
-    monkeypatch.setattr(full_size, "WORKING_PIXELS", 1500)
-    monkeypatch.setattr(full_size, "LARGE_PIXELS", 1500)
-    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 600)
+    monkeypatch.setattr(fit, "WORKING_PIXELS", 1500)
+    monkeypatch.setattr(fit, "LARGE_PIXELS", 1500)
+    monkeypatch.setattr(fit, "REDUCED_PIXELS", 600)

@@ -9,10 +9,10 @@ import os
 import numpy as np
 import pytest
 
-from apps.segmentation.full_size import find_labels
-from apps.segmentation.hints import Mask
+from apps.segmentation.fit import find_labels
+from apps.segmentation.hints import Hints, ObjectOptions, values_of
 from apps.segmentation.marks import is_inside, labels_in
-from apps.segmentation.model import ImageView, Request, values_of
+from apps.segmentation.model import ImageView
 from apps.session import Session
 from apps.session.session_records import Box, MaskHint, locator_of, objects_of, paste
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
@@ -129,11 +129,10 @@ def check_settled(session, image):
     expected = np.zeros(session.shape, np.int16)
     closed = paste(expected.copy(), objects.closed.values()) > 0
     if values_of(labels_in(marks), {label, *(lock.label for lock in opened)} - {0}):
-        keep = "touching" if source is None else "all"
-        mask = None if mask is None else Mask(mask)
-        request = Request(marks, isinstance(source, Box), keep=keep, mask=mask, box_label=label or 1)
+        is_boxed, options = isinstance(source, Box), ObjectOptions("touching" if source is None else None)
+        hints = Hints(marks, mask=mask, options=options, boxed=is_boxed, label=label or 1)
         view = ImageView(lambda: np.float32(image) / np.float32(255), session.shape)
-        expected = find_labels(view.without(closed if closed.any() else None), request, "cpu").labels
+        expected = find_labels(view.without(closed if closed.any() else None), hints, "cpu").labels
     elif 0 < len(labels_in(marks)):
         expected[:] = labels_in(marks)[0]
     np.testing.assert_array_equal(session.labels, paste(expected.copy(), objects.closed.values()))
