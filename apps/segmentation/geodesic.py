@@ -3,7 +3,8 @@
 The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |I_p - I_q|^2), with |p - q| in the sides of a pixel,
 so a path through uniform colour is short and a path across an edge is long [1].  All distances are propagated together
 in forward and backward raster scans (a chamfer transform), which relax each pixel over the half of its neighbours that
-precede it.  SWEEPS pairs of scans leave small errors only in maze-like images.
+precede it, those in other lines a whole line at a time.  SWEEPS pairs of scans leave small errors only in maze-like
+images.
 
 [1] Criminisi, Sharp, Blake. "GeoS: geodesic image segmentation." ECCV 2008.
     Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
@@ -13,7 +14,6 @@ import itertools
 
 import numpy as np
 
-from apps.segmentation.grid_cut import pairs
 from gridcut.device import kernel
 
 SWEEPS = 2
@@ -76,21 +76,18 @@ def relaxed(image: np.ndarray, distance: np.ndarray, spacing=None, taking_part: 
     taking_part   bool (*grid), False for excluded pixels, which have no neighbours; default: all take part
     """
     sides = np.ones(distance.ndim - 1) if spacing is None else np.asarray(spacing, float)
-    steps = [step for step in itertools.product(*[(-1, 0, 1)] * len(sides)) if step < (0,) * len(sides)]
-    length = np.full((*distance.shape[1:], len(steps)), UNREACHED)
-    for k, step in enumerate(steps):
-        here, there = pairs(image, step)
-        change = here - there
-        square = np.einsum("...c,...c->...", change, change) + np.float32(np.square(step * sides).sum())
-        if taking_part is not None:
-            square[~np.logical_and(*pairs(taking_part, step))] = UNREACHED**2
-        pairs(length[..., k], step)[0][...] = np.sqrt(square)
-    strides = np.array(length.strides[:-1]) // length.strides[-2]
-    found = np.ascontiguousarray(np.moveaxis(distance, 0, -1)).reshape(-1, len(distance))
-    for _ in range(SWEEPS):
-        sweep_kernel(length.reshape(-1, len(steps)), steps @ strides, 1, found)
-        sweep_kernel(length.reshape(-1, len(steps)), steps @ strides, -1, found)
-    return np.moveaxis(found, -1, 0).reshape(distance.shape)
+    steps = np.array([step for step in itertools.product(*[(-1, 0, 1)] * len(sides)) if step < (0,) * len(sides)])
+    square = np.float32(np.square(steps * sides).sum(axis=1))
+    is_closed = np.zeros(distance.shape[1:], bool) if taking_part is None else ~taking_part
+    # Of a grid with closed sides, the neighbours of a line that is not closed are lines, too.
+    rim = [(1, 1)] * len(sides)
+    closed = UNREACHED * np.pad(is_closed, rim, constant_values=True)
+    planes = np.pad(np.moveaxis(image, -1, 0), [(0, 0), *rim]).reshape(image.shape[-1], -1)
+    found = np.pad(np.maximum(distance, UNREACHED * is_closed), [(0, 0), *rim], constant_values=UNREACHED)
+    behind = steps @ np.array(closed.strides) // closed.itemsize
+    for direction in (1, -1) * SWEEPS:
+        sweep_kernel(planes, closed, square, behind, direction, found.reshape(len(found), -1))
+    return found[(slice(None), *[slice(1, -1)] * len(sides))]
 
 
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -125,22 +122,41 @@ def ranks_inside(distance: np.ndarray, is_background: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def sweep_kernel(length, behind, direction, distance):
-    """Relax `distance` (n, L) over the neighbours visited before; `direction` is 1 from the first pixel, else -1.
+def sweep_kernel(image, closed, square, behind, direction, distance):
+    """Relax `distance` (L, n) over the neighbours visited before; `direction` is 1 from the first pixel, else -1.
 
-    The neighbours of pixel p are at p + behind[k], or on the way back at p - behind[k]; length[p, k] is that of the
-    step from p to the former, UNREACHED without one.
+    The neighbours of pixel p are at p + behind[k], the last one in its own line; on the way back at p - behind[k].
+    `square` is the square of a step's length between equal colours of `image` (C, n).  `closed`, of the grid's shape, is
+    UNREACHED where no path leads, and else 0.
     """
-    n, count = length.shape
-    for i in range(n):
-        here = i if direction > 0 else n - 1 - i
-        for label in range(distance.shape[1]):
-            nearest = distance[here, label]
-            for k in range(count):
-                late = here if direction > 0 else here - behind[k]
-                if late < n and length[late, k] < UNREACHED:
-                    nearest = min(nearest, distance[here + direction * behind[k], label] + length[late, k])
-            distance[here, label] = nearest
+    width, last = closed.shape[-1], len(behind) - 1
+    lines, first = closed.size // width, -behind[0] // width
+    walls, length = closed.ravel(), np.empty(width - 2, np.float32)
+    for number in range(first, lines - first):
+        start = (number if direction > 0 else lines - 1 - number) * width + 1
+        stop = start + width - 2
+        for k in range(last + 1):
+            shift = direction * behind[k]
+            length[:] = square[k]
+            for c in range(len(image)):
+                here, there = image[c, start:stop], image[c, start + shift : stop + shift]
+                for x in range(width - 2):
+                    change = here[x] - there[x]
+                    length[x] += change * change
+            wall = walls[start:stop]
+            for x in range(width - 2):
+                length[x] = np.sqrt(length[x]) + wall[x]
+            for label in range(len(distance)):
+                here, there = distance[label, start:stop], distance[label, start + shift : stop + shift]
+                if k < last:
+                    for x in range(width - 2):
+                        here[x] = min(here[x], there[x] + length[x])
+                else:
+                    nearest = UNREACHED
+                    for i in range(width - 2):
+                        x = i if direction > 0 else width - 3 - i
+                        nearest = min(here[x], nearest + length[x])
+                        here[x] = nearest
 
 
 @kernel

@@ -48,7 +48,7 @@ def test_a_session_is_read_as_it_was_written(files, scene, given, full):
     np.testing.assert_array_equal(found.strokes, given.strokes)
     assert (found.mask is None) == (given.mask is None)
     if found.mask is not None:
-        np.testing.assert_array_equal(found.mask.values, given.mask.values)
+        np.testing.assert_array_equal(found.mask, given.mask)
     np.testing.assert_array_equal(found.labelling, ~scene.truth)
     assert found.box == given.box
     assert found.options == given.options
