@@ -126,8 +126,8 @@ def sweep_kernel(image, closed, square, behind, direction, distance):
     """Relax `distance` (L, n) over the neighbours visited before; `direction` is 1 from the first pixel, else -1.
 
     The neighbours of pixel p are at p + behind[k], the last one in its own line; on the way back at p - behind[k].
-    `square` is the square of a step's length between equal colours of `image` (C, n).  `closed`, of the grid's shape, is
-    UNREACHED where no path leads, and else 0.
+    `square` is the square of a step's length between equal colours of `image` (C, n).  `closed`, of the grid's shape,
+    is UNREACHED where no path leads, and else 0.
     """
     width, last = closed.shape[-1], len(behind) - 1
     lines, first = closed.size // width, -behind[0] // width

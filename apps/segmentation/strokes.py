@@ -20,11 +20,14 @@ if much that is painted is neither, if the ground has changed elsewhere, if stro
 three are not of compact colours, as in a photograph, and if they are dithered: some of its strokes would be guessed.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, pixels_of
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_codes, read_pixels
+from apps.common.rectangles import bounds
 from apps.common.row_blocks import blocks_of
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, label_values
 
@@ -285,7 +288,8 @@ def _ground(colour, visible, chroma, image) -> tuple[str, np.ndarray]:
         if np.count_nonzero(step <= SAME) >= FIFTH * step.size:
             return "the image", step
     is_grey = visible & (chroma <= HUE)
-    grey = colour.reshape(-1, 3)[np.flatnonzero(is_grey)[:: 1 + is_grey.size // MAX_SAMPLE]]
+    some = (slice(None, None, math.ceil((is_grey.size / MAX_SAMPLE) ** 0.5)),) * 2
+    grey = colour[some][is_grey[some]]
     if len(grey):
         cells = grey.astype(np.intp) // 8 @ (1024, 32, 1)  # 5 bits a channel
         plain = _median(grey[cells == np.bincount(cells).argmax()])
@@ -310,8 +314,9 @@ def _strokes(colour, coloured, from_image) -> dict[str, np.ndarray]:
             continue
         part = np.zeros(coloured.shape, bool)
         part.ravel()[own] = True
-        _, parts, about, _ = cv2.connectedComponentsWithStats(part.view(np.uint8), connectivity=8)
-        part &= (about[:, cv2.CC_STAT_AREA] >= speck)[parts]
+        box = bounds(part)
+        _, parts, about, _ = cv2.connectedComponentsWithStats(part[box].view(np.uint8), connectivity=8)
+        part[box] &= (about[:, cv2.CC_STAT_AREA] >= speck)[parts]
         if np.count_nonzero(part) >= least:
             if from_image is not None:  # nearer to the colour of the stroke than to the photograph
                 part &= _difference(colour, _median(colour[_inner(part)])) <= from_image
@@ -359,15 +364,12 @@ def _difference(colour, other) -> np.ndarray:
     """The largest difference of a channel of uint8 colours (H, W, 3) from others or from a colour (3,)."""
     import cv2
 
-    return _largest(cv2.absdiff(colour, np.ascontiguousarray(np.broadcast_to(other, colour.shape))))
+    return _largest(cv2.absdiff(colour, other if other.ndim > 1 else tuple(map(float, (*other, 0)))))
 
 
 def _largest(colour) -> np.ndarray:
     """The largest channel of colours (H, W, 3)."""
-    import cv2
-
-    red, green, blue = cv2.split(colour)
-    return cv2.max(cv2.max(red, green), blue)
+    return np.maximum(np.maximum(colour[..., 0], colour[..., 1]), colour[..., 2])
 
 
 def _morphed(pixels, operation: str, by: int) -> np.ndarray:

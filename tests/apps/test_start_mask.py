@@ -128,7 +128,7 @@ FORMS = {
 def test_masks_are_read_in_every_form(photo, form, tmp_path):
     _, truth = photo
     FORMS[form](truth).save(tmp_path / "mask.png")
-    np.testing.assert_array_equal(read_mask(tmp_path / "mask.png").values, truth)
+    np.testing.assert_array_equal(read_mask(tmp_path / "mask.png"), truth)
 
 
 @pytest.mark.parametrize(
