@@ -24,12 +24,14 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
+import pickle
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,7 +188,8 @@ def _segmented(frames, hints, uses_flow, device, named):
     keys = sorted(hints)
     carrier: Any = None
     last, shape, count = None, None, 0
-    with _Waiting() as waiting:
+    with tempfile.TemporaryFile() as file:
+        waiting = _Waiting(file)
         for number, rgb in enumerate(frames):
             start = time.perf_counter()
             count, frame = number + 1, to_bytes(rgb)
@@ -250,66 +253,42 @@ def _carried(carrier, number, frame, key, start, own=None) -> VideoFrame:
 
 
 class _Waiting:
-    """Frames, in a temporary file, that wait for the next key frame, and their masks."""
+    """Frames that wait for the next key frame, and what was found in them or None, in a temporary file."""
 
-    def __init__(self):
-        self._frames, self._results = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self._count = 0
-        self._shape: tuple[int, ...] = ()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self._frames.close()
-        self._results.close()
+    def __init__(self, file: IO[bytes]):
+        self._file = file
+        self._places: list[int] = []
 
     def append(self, frame: np.ndarray, found: VideoFrame | None = None) -> None:
         """Append a frame, uint8 (H, W, 3), and what was found in it, unless it follows a later key frame."""
-        self._shape = frame.shape
-        self._frames.seek(self._count * frame.size)
-        self._frames.write(frame.tobytes())
-        if found is not None:
-            self._store(self._count, found)
-        self._count += 1
+        self._places.append(self._written(frame, found))
 
     def carried_backward(self, carrier: Carrier, key: int, corrects: bool) -> Iterator[VideoFrame]:
         """Carry the mask of a key frame, or its correction, back through the waiting frames; then yield these in order.
 
         A correction is carried to the last frame whose mask agrees with it.
         """
-        count, self._count = self._count, 0
-        first = key - count
-        for at in reversed(range(count)):
-            own = self._found(at, first).mask if corrects else None
+        places, self._places = self._places, []
+        for at in reversed(range(len(places))):
             if corrects and not carrier.differs:
                 break
-            found = _carried(carrier, first + at, self._frame(at), key, time.perf_counter(), own)
+            frame, found = self._read(places[at])
+            own, number = found.mask if corrects else None, key - len(places) + at
+            found = _carried(carrier, number, frame, key, time.perf_counter(), own)
             if not corrects or carrier.differs:
-                self._store(at, found)
-        for at in range(count):
-            yield self._found(at, first)
+                places[at] = self._written(frame, found)
+        for place in places:
+            yield self._read(place)[1]
+        self._file.truncate(0)
 
-    def _frame(self, at: int) -> np.ndarray:
-        size = int(np.prod(self._shape))
-        self._frames.seek(at * size)
-        return np.frombuffer(self._frames.read(size), np.uint8).reshape(self._shape)
+    def _written(self, *values) -> int:
+        place = self._file.seek(0, os.SEEK_END)
+        pickle.dump(values, self._file)
+        return place
 
-    def _store(self, at: int, found: VideoFrame) -> None:
-        row = np.array([np.nan if found.energy is None else found.energy, found.seconds, found.key])
-        packed = np.packbits(found.mask)
-        self._results.seek(at * (row.nbytes + packed.nbytes))
-        self._results.write(row.tobytes() + packed.tobytes())
-
-    def _found(self, at: int, first: int) -> VideoFrame:
-        pixels = self._shape[0] * self._shape[1]
-        size = 24 + -(-pixels // 8)  # three floats, and a bit per pixel
-        self._results.seek(at * size)
-        data = self._results.read(size)
-        energy, seconds, key = np.frombuffer(data[:24]).tolist()
-        mask = np.unpackbits(np.frombuffer(data[24:], np.uint8), count=pixels).astype(bool).reshape(self._shape[:2])
-        is_cut = not np.isnan(energy)
-        return VideoFrame(first + at, self._frame(at), mask, int(key), energy if is_cut else None, is_cut, seconds)
+    def _read(self, place: int):
+        self._file.seek(place)
+        return pickle.load(self._file)
 
 
 def _is_complete(given: Hints) -> bool:
