@@ -52,6 +52,7 @@ from apps.session.session_records import (
     make_description,
     make_marks,
     make_mask_hint,
+    make_starts,
     make_stroke,
     objects_of,
     paste,
@@ -275,7 +276,7 @@ class Session(Uncopied):
         self._check_open(hint.label)
         self._draw(hint)
 
-    def set_strokes(self, strokes: ArrayLike) -> None:
+    def set_strokes(self, strokes: ArrayLike, start: ArrayLike | None = None) -> None:
         """Replace all strokes, also boxes and start masks, by those of an array, and answer.
 
         For strokes that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel, the
@@ -286,13 +287,20 @@ class Session(Uncopied):
         ----------
         strokes : array_like of int, the image's shape
             -1 none, 0 the background, 1 to 254 an object.  Beware of label images in which 0 is no stroke.
+        start : array_like of int or bool, the image's shape, optional
+            Rough objects to start from: in an image labels, 0 for the background, of objects that are found from their
+            pixels and the strokes; in a volume the mask of object 1.  Locked objects keep their pixels.
 
         Raises
         ------
         InputError
             Another shape, dtype or value; the session is unchanged.
         """
-        self._add(Clear(is_part=True), make_marks(strokes, self.shape))
+        locked = objects_of(self._history.records).locked
+        starts = [] if start is None else make_starts(start, self.shape)
+        starts = [one for one in starts if one.label not in locked]
+        opened = [Unlock(one.label, is_part=True) for one in starts if isinstance(one, Lock)]
+        self._add(Clear(is_part=True), *starts, *opened, make_marks(strokes, self.shape))
 
     def clear(self) -> None:
         """Remove all strokes, boxes and start masks; `undo` restores them."""

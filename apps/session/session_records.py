@@ -101,6 +101,7 @@ class MaskHint:
     """A start mask of the first object of an image or volume, which colours override."""
 
     pixels: PackedMask
+    is_part: bool = False
     label: ClassVar[int] = OBJECT
 
 
@@ -401,6 +402,23 @@ def make_mask_hint(values: ArrayLike, shape) -> Box | MaskHint:
     return MaskHint(PackedMask.of(mask))
 
 
+def make_starts(start: ArrayLike, shape) -> list[Lock | MaskHint]:
+    """Checked rough objects of an image by label, or the object of a volume, undone with the next record."""
+    if len(shape) == 3:
+        return [MaskHint(PackedMask.of(volume_mask_of(start, shape, "start")), is_part=True)]
+    labels = array_of(start, "start")
+    if (
+        labels.dtype.kind not in "biu"
+        or labels.shape != tuple(shape)
+        or not 0 <= labels.min() <= labels.max() <= MAX_LABEL
+    ):
+        raise InputError(
+            f"start must hold integers from 0, the background, to {MAX_LABEL} and have shape {tuple(shape)}, "
+            f"got {labels.dtype}, {labels.shape}"
+        )
+    return [replace(lock, is_part=True) for lock in locks_of(labels.astype(np.uint8), is_start=True)]
+
+
 def make_marks(marks: ArrayLike, shape) -> Marks:
     """Checked marks of a grid: a label, or -1 where nothing is marked; InputError for anything else."""
     values = array_of(marks, "strokes")
@@ -437,8 +455,8 @@ def _stored_lock(shape, data, label, box, **flags) -> Lock:
     return Lock(check_label(label), (x0, y0, x1, y1), PackedMask.of_data(data, (y1 - y0, x1 - x0), bool), **flags)
 
 
-def _stored_mask(shape, data, is_soft=False) -> MaskHint:
-    return MaskHint(PackedMask.of_data(data, shape, np.uint8 if is_soft else bool))
+def _stored_mask(shape, data, is_soft=False, is_part=False) -> MaskHint:
+    return MaskHint(PackedMask.of_data(data, shape, np.uint8 if is_soft else bool), is_part)
 
 
 READERS: dict[str, Callable[..., Record]] = {  # of the shape of the grid, the compressed values, and the JSON's content

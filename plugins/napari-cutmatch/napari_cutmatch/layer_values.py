@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from napari.layers import Image, Labels
+from napari.layers import Image, Labels, Shapes
 
 from apps.common.errors import InputError
 
@@ -39,11 +39,23 @@ def marks_of(painted: np.ndarray, background: int) -> np.ndarray:
     return strokes
 
 
+def drawn_around(layer: Shapes, image: Image) -> np.ndarray:
+    """Labels 1, 2, ... inside the shapes of a layer, 0 outside of all; InputError for a volume, and without shapes."""
+    shape = _shape_of(image)
+    if len(shape) != 2 or not len(layer.data):
+        missing = "has no shapes" if len(shape) == 2 else "is for 2-D images"
+        raise InputError(f"layer {layer.name!r} {missing}; draw around objects of an image, or paint strokes")
+    return layer.to_labels(labels_shape=shape)
+
+
+def _shape_of(image: Image) -> tuple[int, ...]:
+    shape = (image.data[0] if image.multiscale else image.data).shape
+    return tuple(shape[:-1] if image.rgb else shape)
+
+
 def painted_in(layer: Labels, image: Image) -> np.ndarray:
     """A copy of the values of a Labels layer; InputError unless its shape is that of the image."""
-    values = np.asarray(layer.data[0] if layer.multiscale else layer.data)
-    shape = (image.data[0] if image.multiscale else image.data).shape
-    shape = tuple(shape[:-1] if image.rgb else shape)
+    values, shape = np.asarray(layer.data[0] if layer.multiscale else layer.data), _shape_of(image)
     if values.shape != shape:
         raise InputError(
             f"layer {layer.name!r} has shape {values.shape}, but {image.name!r} has {shape}; add a new labels layer"

@@ -34,12 +34,16 @@ class Source(NamedTuple):
 class Task(NamedTuple):
     """Strokes to answer, as painted; with `path`, the session is written to this file afterwards.
 
-    `layers` is returned with the answers.
+    start    labels that the objects start from, or None
+    locked   pixels of the objects that keep them, by label, 0 elsewhere; or None
+    layers   returned with the answers
     """
 
     source: Source
     painted: np.ndarray
     background: int
+    start: np.ndarray | None = None
+    locked: np.ndarray | None = None
     layers: tuple = ()
     path: Path | None = None
     name: str = "image"
@@ -79,8 +83,10 @@ class SessionWorker:
     def work(self) -> Iterator[Answer]:
         """Answer the tasks that wait; errors of the session are raised and leave it usable."""
         while (task := self._take()) is not None:
+            strokes = marks_of(task.painted, task.background)
             session = self._session_for(task.source)
-            session.set_strokes(marks_of(task.painted, task.background))
+            _lock_only(session, task.locked)
+            session.set_strokes(strokes, task.start)
             yield _answer(session, task.layers)
             while not session.wait(POLL_SECONDS):
                 if self.has_task and task.path is None:
@@ -112,6 +118,18 @@ class SessionWorker:
         session, self._session, self._source = self._session, None, None
         if session is not None:
             session.close()
+
+
+def _lock_only(session: Session, pixels: np.ndarray | None) -> None:
+    """Lock the objects of a label map with these pixels, and unlock all others."""
+    wanted = set() if pixels is None else {*np.unique(pixels).tolist()} - {0}
+    locked = {label for label, one in session.objects.items() if one["locked"]}
+    for label in locked - wanted:
+        session.unlock(label)
+    if wanted - locked:
+        session.set_strokes(pixels)  # with all pixels marked, these are the answer
+    for label in wanted - locked:
+        session.lock(label)
 
 
 def _answer(session: Session, layers: tuple, saved: Path | None = None) -> Answer:

@@ -186,6 +186,105 @@ def test_the_session_is_saved_and_continued(viewer, widget, tmp_path):
     assert "b.sqlite" in errors()[-1]
 
 
+def two_discs(viewer):
+    """A widget on two discs, labels 1 and 3, and the truth."""
+    image, truth = disc((40, 112))
+    other = np.roll(truth, 30, axis=1)
+    truth = np.roll(truth, -30, axis=1)
+    image = np.uint8(
+        np.clip(np.random.default_rng(3).normal(90, 12, image.shape) + 60 * (truth | other)[..., None], 0, 255)
+    )
+    viewer.add_image(image, name="discs", rgb=True)
+    viewer.add_labels(np.zeros(truth.shape, np.uint8), name="strokes")
+    widget = SegmentWidget(viewer)
+    widget.device.value = "cpu"
+    return widget, truth + 3 * other
+
+
+def test_a_start_from_a_labels_layer(viewer):
+    widget, truth = two_discs(viewer)
+    rough = np.roll(truth, 3, axis=0)
+    viewer.add_labels(rough, name="rough")
+    assert "rough" in [layer.name for layer in widget.start.choices if layer is not None]
+    widget.strokes.value, widget.start.value = viewer.layers["strokes"], viewer.layers["rough"]
+    widget.segment()
+    finish(widget)
+    assert (widget.result.data == truth).mean() > 0.98 > (rough == truth).mean()
+    viewer.layers["strokes"].data[truth == 3] = 2  # strokes override it
+    widget.segment()
+    finish(widget)
+    assert set(np.unique(widget.result.data)) == {0, 1}
+    assert errors() == []
+    widget._worker.close()
+
+
+def test_a_start_in_a_volume(viewer):
+    rng = np.random.default_rng(1)
+    volume = rng.normal(100, 12, (10, 20, 24))
+    volume[3:7, 6:14, 7:17] += 60
+    viewer.add_image(volume, name="cube")
+    viewer.add_labels(np.roll(volume > 130, 2, axis=1).astype(int), name="rough")
+    strokes = np.zeros(volume.shape, int)
+    strokes[:, 0] = 2
+    viewer.add_labels(strokes, name="strokes")
+    widget = SegmentWidget(viewer)
+    widget.device.value = "cpu"
+    widget.start.value = viewer.layers["rough"]
+    widget.segment()
+    finish(widget)
+    assert (widget.result.data == (volume > 130)).mean() > 0.97
+    widget.lock_or_unlock()
+    assert "found in an image" in errors()[-1]
+    widget._worker.close()
+
+
+def test_shapes_drawn_around_objects(viewer):
+    widget, truth = two_discs(viewer)
+    corners = np.array([[2, 4], [2, 50], [38, 50], [38, 4]])
+    viewer.add_shapes([corners], shape_type="polygon", name="lasso")
+    widget.start.value = viewer.layers["lasso"]
+    widget.segment()
+    finish(widget)
+    assert (widget.result.data == (truth == 1)).mean() > 0.98
+    assert errors() == []
+    viewer.layers["lasso"].data = []
+    widget.segment()
+    assert "has no shapes" in errors()[-1]
+    widget._worker.close()
+
+
+def test_a_locked_object_keeps_its_pixels(viewer):
+    widget, truth = two_discs(viewer)
+    strokes = viewer.layers["strokes"]
+    strokes.data[2, 3:-3] = 2
+    strokes.data[20, 20:30] = 1
+    strokes.data[20, 80:90] = 3
+    widget.lock_or_unlock()
+    (refused,) = errors()
+    assert "select the label of an object" in refused
+    widget.segment()
+    finish(widget)
+    before = widget.result.data == 1
+    strokes.selected_label = 1
+    widget.lock_or_unlock()
+    finish(widget)
+    assert widget.status.value.endswith("locked: 1")
+    strokes.data[14:26, 10:44] = 3
+    widget.keep.value = "all"  # another session
+    widget.segment()
+    finish(widget)
+    strokes.data[truth == 1] = 3
+    widget.segment()
+    finish(widget)
+    assert widget.result.data[15, 11] == 3
+    np.testing.assert_array_equal(widget.result.data == 1, before)
+    widget.lock_or_unlock()
+    finish(widget)
+    assert not (widget.result.data == 1).any()
+    assert errors() == [refused]
+    widget._worker.close()
+
+
 def test_another_image_gets_its_own_session_and_layer(viewer, widget):
     widget.segment()
     finish(widget)

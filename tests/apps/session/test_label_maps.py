@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from apps.common.images import InputError
 from apps.session import Session
 from apps.session.label_maps import values_in
 from tests.apps.session.test_locks import cells_scene
@@ -28,6 +29,30 @@ def test_a_label_map_gives_locked_objects(mapped):
     assert not session.objects
     session.redo()
     np.testing.assert_array_equal(session.result().labels, labels)
+
+
+def test_strokes_of_an_array_correct_a_label_map(mapped):
+    """Its objects are found from their pixels and the strokes; a locked one stays; one undo for all."""
+    session, labels = mapped
+    image, truth = cells_scene()
+    marks = np.where(truth == 0, 0, -1)
+    with Session(image, device="cpu") as other:
+        other.set_strokes(marks, start=labels)
+        assert not any(one["locked"] for one in other.objects.values())
+        assert other.result().certified
+        assert (other.labels != truth).mean() < 0.03 < (labels != truth).mean()
+        other.undo()
+        assert not other.objects
+        other.set_strokes(marks, start=np.where(truth == 3, 3, 0))  # one object keeps its label
+        assert {*np.unique(other.result().labels)} == {0, 3}
+        with pytest.raises(InputError, match="start must hold integers"):
+            other.set_strokes(marks, start=truth / 4)
+    session.unlock(2)
+    session.set_strokes(marks, start=truth)
+    session.wait()
+    for label in (1, 3, 4):
+        np.testing.assert_array_equal(session.labels == label, labels == label)
+    assert [label for label, one in session.objects.items() if not one["locked"]] == [2]
 
 
 def test_one_object_is_corrected(mapped, tmp_path):

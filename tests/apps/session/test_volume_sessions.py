@@ -51,6 +51,19 @@ def test_the_object_is_found(session):
     np.testing.assert_array_equal(session.labels, cold_volume(session, "touching"))
 
 
+def test_strokes_of_an_array_with_a_start(session):
+    _, truth = ball()
+    marks = np.full(SHAPE, -1)
+    marks[:, 0] = 0
+    before = session.labels
+    session.set_strokes(marks, start=np.roll(truth, 2, axis=1))
+    assert session.result().certified
+    assert (session.mask == truth).mean() > 0.97
+    session.undo()
+    session.wait()
+    np.testing.assert_array_equal(session.labels, before)
+
+
 @pytest.mark.parametrize("keep", ["touching", "all"])
 def test_the_same_as_the_functions_for_volumes(session, keep):
     """The labels of two seeds, and the object and the energy of two marks."""
