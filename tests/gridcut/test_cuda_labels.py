@@ -153,6 +153,7 @@ def test_expansions_across_tile_boundaries():
 
 
 @sim
+@pytest.mark.slow
 def test_restart_that_returns_to_the_same_labels():
     """Nothing has changed then, so no move is repeated."""
     unary, weights, cost = instance((3, 5), 4, 0, 4)

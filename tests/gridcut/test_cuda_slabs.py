@@ -169,8 +169,8 @@ def scattered(rng, shape, connectivity, share=0.04, dtype=np.int32):
     [
         ((40,), 2, 2, np.int32),
         ((36, 9), 4, 2, np.int32),
-        ((65, 2), 8, 3, np.int32),
-        ((5, 2, 2), 26, 2, np.int64),
+        pytest.param((65, 2), 8, 3, np.int32, marks=pytest.mark.slow),
+        pytest.param((5, 2, 2), 26, 2, np.int64, marks=pytest.mark.slow),
     ],
 )
 def test_solve_in_the_simulator(shape, connectivity, slabs, dtype):

@@ -248,7 +248,9 @@ def check_relabeling(tiled, layout, excess, open_arcs):
     return expected
 
 
-@pytest.mark.parametrize(("connectivity", "shape"), [(4, (40, 50)), (26, (2, 9, 34))])
+@pytest.mark.parametrize(
+    ("connectivity", "shape"), [(4, (40, 50)), pytest.param(26, (2, 9, 34), marks=pytest.mark.slow)]
+)
 def test_relabeling_finds_distances(connectivity, shape):
     """Across the boundaries of tiles."""
     tiled, layout = layout_of(connectivity, shape)
@@ -344,7 +346,7 @@ def check(source, sink, edges, unit=1):
     return cut
 
 
-@pytest.mark.parametrize(("shape", "connectivity"), [((8, 40), 4), ((2, 9, 6), 6)])
+@pytest.mark.parametrize(("shape", "connectivity"), [((8, 40), 4), pytest.param((2, 9, 6), 6, marks=pytest.mark.slow)])
 def test_solve_across_tile_boundaries(shape, connectivity):
     problem = problem_of(np.random.default_rng(92), shape, connectivity)
     cut = check(*problem)

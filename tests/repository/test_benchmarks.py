@@ -314,6 +314,7 @@ def test_matchings_in_the_simulator(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.sim
+@pytest.mark.slow
 def test_experiments_in_the_simulator(monkeypatch):
     rng = np.random.default_rng(0)
     source, sink, right, down = rng.integers(0, 9, (4, 2, 3), dtype=np.int32)

@@ -34,7 +34,7 @@ def test_every_parameter_of_a_max_flow_method_is_documented():
     rows = [row for row in text.splitlines() if row.startswith("| `")]
     for method, entry in METHODS.items():
         for device, solver in (("CPU", entry.cpu), ("GPU", entry.cuda)):
-            if solver is not None:
+            if solver is not None and solver.parameters:
                 (row,) = (row for row in rows if f"`{method}`" in row.split("|")[1] and device in row.split("|")[2])
                 assert set(re.findall(r"`(\w+)` \(", row)) == set(solver.parameters), row
 
