@@ -9,9 +9,9 @@ results.  The first run compiles the kernels, which later runs load from disk.
   cutmatch demo --samples samples     small input files of every command, to try it on
 """
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -30,8 +30,7 @@ from apps.common.errors import InputError, print_lines
 from apps.common.outputs import Outputs
 from apps.common.writing import write_bytes
 from apps.run.engines import Task
-from apps.run.inputs import Item
-from apps.run.records import add_files, complete, own_files, with_record
+from apps.run.records import add_files, complete, earlier_files, record_path
 
 FILES = (  # all files that the jobs write
     *(f"{name}-{kind}.png" for name in demo_jobs.EXAMPLES for kind in ("segment", "cutout")),
@@ -113,17 +112,19 @@ def run(argv) -> int:
         return _write_samples(chosen)
     folder = Path(chosen.out)
     files = {name: folder / name for name in FILES}
-    item = with_record(Item("cutmatch", "the demo", lambda: None, tuple(files.values())), "demo", chosen)
-    outputs = Outputs(chosen, own_files=partial(own_files, "demo", chosen))
-    outputs.check([item])
-    task = Task(0, item.name, item.shown, "demo", run, None, chosen)
+    outputs = Outputs(chosen)
+    task = Task(0, "cutmatch", "the demo", "demo", run, None, chosen, outputs)
+    earlier = earlier_files(record_path(folder, task.name, task.command), {})
+    outputs.check_named(lambda path: os.path.realpath(path) in earlier)
+    for path in files.values():
+        outputs.check(path, "--out", lambda one: os.path.realpath(one) in earlier)
     rows: list[dict] = []
     with whole_clock(command_age(argv)) as clock:
         try:
             _show_rows(folder, chosen, rows)
         finally:  # also of an interrupted run, so that another one may replace them
             report = {"files": {name: str(path) for name, path in files.items() if path.is_file()}}
-            complete(task, report, {}, clock)
+            complete(task, report, {}, earlier, clock)
     if chosen.json:
         write_json(chosen.json, rows)
     add_files([report], outputs.named.values())

@@ -128,7 +128,7 @@ def run(argv) -> int:
     options = parser("info", __doc__)
     add_json_option(options)
     chosen = parsed(options, argv)
-    Outputs(chosen).check([])
+    Outputs(chosen).check_named()
     known = facts()
     if chosen.json:
         write_json(chosen.json, known)

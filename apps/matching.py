@@ -51,8 +51,7 @@ def _plan(chosen) -> Work:
         if given not in ("auto", *names):
             raise InputError(f"--{option} must be one of {', '.join(('auto', *names))}; got {given!r}")
     path = Path(chosen.file)
-    item = Item(_name(path), str(path), partial(Path, path), tuple(_files(_name(path), chosen).values()))
-    return Work([item], False, _match_one, _line)
+    return Work([Item(_name(path), str(path), partial(Path, path))], False, _match_one, _line)
 
 
 def _name(path: Path) -> str:

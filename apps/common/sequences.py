@@ -34,7 +34,7 @@ from apps.common.images import (
     to_rgb,
 )
 from apps.common.suggestions import install
-from apps.common.writing import write_bytes, written_by_name
+from apps.common.writing import created, write_bytes
 
 ANIMATED = (".gif", ".png", ".webp")  # suffixes of image files that may contain several frames
 DEFAULT_RATE = 10.0  # frames per second, if the container does not specify a rate
@@ -256,7 +256,7 @@ def write_video(path, figures: Iterable[np.ndarray], rate: float, option: str = 
     import av
 
     codec, pixels, options = CODECS[suffix]
-    with written_by_name(path, option) as unfinished, av.open(str(unfinished), "w") as video:
+    with created(path, option) as file, av.open(file.name, "w", suffix[1:]) as video:
         stream = video.add_stream(codec, Fraction(rate).limit_denominator(65535), options)
         stream.pix_fmt = pixels
         for figure in map(_even, figures):

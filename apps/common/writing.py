@@ -2,20 +2,21 @@
 
 A file is written under a random temporary name in the folder of its target, then renamed.  The temporary file is
 created exclusively, so that an existing file or link of that name is never followed.  A replaced file keeps its mode.
-Links, devices and pipes are not replaced.
+Links, devices and pipes are not replaced.  The results of an item of a command are renamed `together`, when all of them
+are complete and may be written.
 """
 
 import contextlib
 import errno
 import os
 import secrets
-import shutil
 import stat
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from apps.common.clock import timed
 from apps.common.errors import BAD_INPUT, DISK_FULL_ERRNOS, SOME_FAILED, OutputError
@@ -25,11 +26,12 @@ if TYPE_CHECKING:  # the module is loaded by commands that use no arrays
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
 PILLOW_PIXELS = 1_000_000  # larger PNG files are written by OpenCV
-PROBE_BYTES = 1 << 16  # written to test whether a disk is full
 INCHES_PER_METRE = 1 / 0.0254
 PNG_HEADER = 33  # bytes: the signature and the first chunk, which is of fixed length
 RGB, GREY = b"RGB ", b"GRAY"  # bytes 16 to 19 of a colour profile: the colours that it describes
-CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+# (temporary path, path, option) of the files of the item of this thread
+_together: ContextVar[list[tuple[Path, Path, str]] | None] = ContextVar("together", default=None)
 
 
 class Metadata(NamedTuple):
@@ -104,51 +106,64 @@ def _encoded_by_opencv(pixels, metadata: Metadata) -> bytes:
 
 @timed("write")
 def write_bytes(path, data: bytes, option: str = "--out") -> Path:
-    """Write a file atomically; OutputError, naming the option, if that fails."""
-    path = Path(path)
-    with reported(path, option):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(_unfinished_name())
-        descriptor = os.open(unfinished, CREATE, 0o666)  # fails if the name exists
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            _replace(unfinished, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
-            raise
-    return path
+    """Write a file as `created` does, and return its path."""
+    with created(path, option) as file:
+        file.write(data)
+    return Path(path)
 
 
 @contextlib.contextmanager
-def written_by_name(path, option: str = "--out") -> Iterator[Path]:
-    """For writers that open a file by name: yield a temporary path with the same suffix, renamed to `path` at the end.
+def created(path, option: str = "--out") -> Iterator[BinaryIO]:
+    """Context manager: a new file open for writing, which gets its name after the block, or at the end of `together`.
 
-    The temporary path is in a new folder next to the target, with access for this user only.  It is removed if the
-    block raises.  Raises OutputError, naming the option, if the file cannot be written.
+    It is removed if the block raises.  Raises OutputError, naming the option, if it cannot be written.
     """
     path = Path(path)
     with reported(path, option):
         path.parent.mkdir(parents=True, exist_ok=True)
-        folder = path.with_name(_unfinished_name())
-        folder.mkdir(0o700)
+        unfinished = path.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}{SUFFIX}")
+        file = open(unfinished, "xb")  # fails if the name exists, and follows no link
         try:
-            unfinished = folder / f"file{path.suffix}"
-            yield unfinished
-            _replace(unfinished, path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with file:
+                yield file
+            if (results := _together.get()) is None:
+                _replace(unfinished, path)
+            else:
+                results.append((unfinished, path, option))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+            raise
+
+
+@contextlib.contextmanager
+def together(check: Callable[[Path, str], None]) -> Iterator[None]:
+    """Context manager: files that this thread writes in the block get their names at its end, all of them or none.
+
+    check   (path, option) -> None, of all of them before the first gets its name; it raises for one that must not be
+            replaced
+    """
+    results: list[tuple[Path, Path, str]] = []
+    token = _together.set(results)
+    try:
+        yield
+        for _, path, option in results:
+            check(path, option)
+        for unfinished, path, option in results:
+            with reported(path, option):
+                _replace(unfinished, path)
+    finally:
+        _together.reset(token)
+        for unfinished, *_ in results:
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
 
 
 def remove_unfinished(folder: Path, process: int) -> None:
     """Remove the temporary files of a killed process from a folder."""
     for path in folder.glob(f"{PREFIX}{process}-*{SUFFIX}"):
         with contextlib.suppress(OSError):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink()
+            path.unlink()
 
 
 def is_special(path) -> bool:
@@ -174,19 +189,6 @@ def reported(path, option: str):
         reason = error.strerror or str(error)
         status = SOME_FAILED if full else BAD_INPUT
         raise OutputError(f"{option}: cannot write {shown!r} ({reason}); {hint}", status) from None
-
-
-def check_space(folder: Path, size: int = PROBE_BYTES) -> None:
-    """Raise OSError if the folder has no space for a file of `size` bytes; for libraries that do not report why."""
-    with open(folder / "room", "wb") as file:
-        file.write(bytes(size))
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _unfinished_name() -> str:
-    """Unpredictable temporary name, with the process number for `remove_unfinished`."""
-    return f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}{SUFFIX}"
 
 
 def _replace(unfinished: Path, target: Path) -> None:

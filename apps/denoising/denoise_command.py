@@ -83,7 +83,7 @@ def _add_options(options) -> None:
 
 def _plan(chosen) -> Work:
     images, many = images_of(chosen)
-    items = image_items(images, partial(job_of, chosen, INPUTS[1:]), lambda path: [_file(path, chosen)])
+    items = image_items(images, partial(job_of, chosen, INPUTS[1:]))
     return Work(items, many, _denoise_one, _line, _scores)
 
 
@@ -92,7 +92,7 @@ def _file(image: Path, chosen) -> Path:
 
 
 def _denoise_one(job: Job, chosen) -> dict:
-    """Restore an image and write it; return the report.  Nothing is written before all of it succeeded."""
+    """Restore an image and write it; return the report."""
     with timed("import"):
         from apps.denoising.restoration import denoise
     image, metadata = read_photograph(job.image)

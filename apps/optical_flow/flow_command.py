@@ -187,7 +187,7 @@ def _item(name: str, number: int, shown: str, first, second, chosen, frame_of=la
         return Pair(name, number, shown, frames[0].source, frames[1].source, truth, matches, *frames)
 
     sequence = None if isinstance(first, Path) else Path(chosen.frames[0])
-    return Item(name, shown, pair, tuple(_files(name, chosen).values()), sequence)
+    return Item(name, shown, pair, sequence)
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
@@ -197,7 +197,7 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 
 def _flow_one(pair: Pair, chosen) -> dict:
-    """Process one pair and return its report.  All results are encoded before the first file is written."""
+    """Process one pair and return its report."""
     with timed("import"):
         from apps.motion.matches import Matches
         from apps.optical_flow import flow_figures

@@ -59,7 +59,7 @@ def _plan(chosen) -> Work:
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
     images = {"first": chosen.first, "second": chosen.second}
-    items, many = pair_items(images, chosen.truth, _name, lambda name: _files(name, chosen))
+    items, many = pair_items(images, chosen.truth, _name)
     one_pair = "--table takes the matches of one pair; omit it for folders, and tables are written to --out"
     # The points of both images are detected concurrently.
     return Work(items, many, _match_one, _line, threads_per_item=2, one_only={"table": one_pair})

@@ -29,7 +29,7 @@ from apps.refinement import KINDS
 from apps.run.inputs import Item, Job, find_by_stem, images_of
 from apps.run.program import Program, Work
 from apps.segmentation import segment_job
-from apps.segmentation.result_files import MERGED, check_kinds, families_of, files_of, merged_files, write_merged
+from apps.segmentation.result_files import MERGED, check_kinds, merged_files, write_merged
 
 INPUTS = ("image", "masks")
 
@@ -74,24 +74,18 @@ def _plan(chosen) -> Work:
 
 def _item(path: Path, masks: Path, many: bool, chosen) -> Item:
     """An image with its masks; in a batch, masks that cannot be read are reported when the image is processed."""
-    name, out = stem_of(path), Path(chosen.out)
+    name = stem_of(path)
 
     def job() -> Job:
         file = masks
         if many and masks.is_dir():
             folder = masks / name
             file = folder if folder.is_dir() else find_by_stem(masks, name, "masks")
-        return Job(path, {"masks": file, "several": _has_several(file, path, chosen.kind)})
+        several = _has_several(file, path, chosen.kind)
+        check_kinds(chosen.write, several, strokes=False)
+        return Job(path, {"masks": file, "several": several})
 
-    try:
-        several = job().files["several"]
-    except InputError:
-        if not many:
-            raise
-        return Item(name, str(path), job)
-    kinds = check_kinds(chosen.write, several, strokes=False)
-    files = files_of(kinds, out, name, several).values()
-    return Item(name, str(path), job, tuple(files), families=families_of(kinds, name, several))
+    return Item(name, str(path), job)
 
 
 def _has_several(file: Path, image: Path, kind: str) -> bool:

@@ -57,12 +57,7 @@ def _add_options(options) -> None:
 def _plan(chosen) -> Work:
     chosen.counts = _counts(chosen.regions, chosen.format)
     images, many = images_of(chosen)
-    items = image_items(
-        images,
-        partial(job_of, chosen, INPUTS[1:]),
-        lambda path: [file for files in _files(stem_of(path), chosen) for file in files.values()],
-    )
-    return Work(items, many, _divide_one, _line, _summary)
+    return Work(image_items(images, partial(job_of, chosen, INPUTS[1:])), many, _divide_one, _line, _summary)
 
 
 def _files(name: str, chosen) -> list[dict[str, Path]]:
@@ -93,7 +88,7 @@ def _counts(text: str, kind: str) -> list[int]:
 
 
 def _divide_one(job: Job, chosen) -> dict:
-    """Divide an image and write the results; return the report.  Nothing is written before all of it succeeded."""
+    """Divide an image and write the results; return the report."""
     with timed("import"):
         from apps.regions.region_scores import read_segments, score_regions
         from apps.regions.regions import mean_figure, outline_figure, superpixels

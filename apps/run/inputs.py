@@ -19,17 +19,13 @@ from apps.common.stems import stem_of
 class Item(NamedTuple):
     """One input of a batch: the name of its results, its displayed name, and a function that finds its files.
 
-    files    the results known before the work starts: paths in --out
     source   the video or stack, if the job contains frames of it
-    families   prefixes of the names of results whose number is not known yet: FAMILY1.png, FAMILY2.png ...
     """
 
     name: str
     shown: str
     job: Callable[[], object]
-    files: tuple[Path, ...] = ()
     source: Path | None = None
-    families: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +69,9 @@ def job_of(chosen: Namespace, options: Iterable[str], image: Path) -> Job:
     return Job(image, {option: file for option, file in found.items() if file is not None})
 
 
-def image_items(images: Iterable[Path], job, files, families=lambda path: ()) -> list[Item]:
-    """One item per image, with the functions job(path), files(path) and families(path) of its parts."""
-    return [
-        Item(stem_of(path), str(path), partial(job, path), tuple(files(path)), families=families(path))
-        for path in images
-    ]
+def image_items(images: Iterable[Path], job: Callable[[Path], object]) -> list[Item]:
+    """One item per image, with the job job(path)."""
+    return [Item(stem_of(path), str(path), partial(job, path)) for path in images]
 
 
 def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=is_image_name) -> list[Path]:
@@ -95,13 +88,12 @@ def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=i
     raise InputError(f"{argument}: folder {str(folder)!r} holds no image{' ' * (minimum == 1)}{needed}")
 
 
-def pair_items(given: dict[str, str], truth: str | None, name, files) -> tuple[list[Item], bool]:
+def pair_items(given: dict[str, str], truth: str | None, name) -> tuple[list[Item], bool]:
     """One item per pair of two folders, paired by name, or the item of two images, and whether the inputs are folders.
 
     given   {option: image or folder}, two entries
     truth   ground truth, or a folder of them
     name    first and second image -> name of the results; without the second if it does not exist
-    files   name of the results -> results by kind
 
     Raises InputError, naming the arguments, for a folder and an image, and if no image has a partner.
     """
@@ -131,9 +123,8 @@ def pair_items(given: dict[str, str], truth: str | None, name, files) -> tuple[l
 
     items = []
     for first, second in pairs:
-        results = name(first, second)
         shown = str(first) if second is None else f"{first} | {second}"
-        items.append(Item(results, shown, partial(job, first, second), tuple(files(results).values())))
+        items.append(Item(name(first, second), shown, partial(job, first, second)))
     return items, folders[0]
 
 

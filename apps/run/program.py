@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice, tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +23,12 @@ from apps.common.errors import (
     SOME_FAILED,
     InputError,
     ending,
-    is_defect,
     one_line,
     print_error,
     print_lines,
     reason_of,
 )
-from apps.common.outputs import Outputs, check_regular_files
+from apps.common.outputs import Outputs
 from apps.run.inputs import Item
 
 EXIT_STATUS = """
@@ -109,11 +108,9 @@ class Program:
             limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
             try:
                 with elapsed_display(chosen.quiet), limit:
-                    from apps.run.records import complete, given
+                    from apps.run.records import performed
 
-                    inputs = given(task)
-                    report = task.function(task.job, chosen)
-                    complete(task, report, inputs, clock)
+                    report, _ = performed(task, clock)
             except MemoryError as error:
                 raise MemoryError(f"{task.shown}: {reason_of(error)}") from None
             return run.end_single(task, report)
@@ -157,10 +154,9 @@ class _Run:
     """
 
     def __init__(self, program: Program, chosen: Namespace, clock: Clock):
-        from apps.run.records import continues, own_files
-
         self.program, self.chosen, self.clock = program, chosen, clock
         self.options = dict(vars(chosen))  # as they were parsed
+        chosen.resume = program.has_batches and chosen.resume
         check_threads(chosen.threads)
         command.check_device(chosen.device)
         self.work = program.plan(chosen)
@@ -168,16 +164,20 @@ class _Run:
         for option, message in self.work.one_only.items() if self.is_batch else ():
             if command.passed(chosen, option):
                 raise InputError(message)
-        own = partial(own_files, program.name, chosen)
-        self.outputs = Outputs(chosen, program.inputs, continues(program.name, chosen), own)
+        self.outputs = Outputs(chosen, program.inputs)
+        if self.is_batch:
+            self.outputs.named |= self.work.named
+        self.items = first = self.work.items
+        if not isinstance(self.items, list):  # a stream, which is drawn on demand
+            self.items, first = tee(self.items)
+            first = islice(first, 1)  # what options name is recorded beside its results
+        from apps.run.records import wrote
+
+        self.outputs.check_named(partial(wrote, program.name, chosen, first))
 
     def single_task(self):
         """The task of the only item."""
-        item = self._recorded(self.work.items[0])
-        self.outputs.check([item])
-        task = self._task(0, item)
-        check_regular_files(task.job)
-        return task
+        return self._task(0, self.items[0])
 
     def end_single(self, task, report: dict) -> int:
         """Write what is written after the only item, and print its line."""
@@ -193,13 +193,9 @@ class _Run:
         from apps.run.engines import FAILED, SKIPPED
 
         noun, chosen, work = self.program.noun, self.chosen, self.work
-        self.outputs.named |= work.named
-        total, items = len(work.items) if isinstance(work.items, list) else work.total, self._checked_items()
+        total = len(self.items) if isinstance(self.items, list) else work.total
         outcomes: list = []
-        with (
-            self._progress(total) as count,
-            closing(_engine(self._tasks(items, outcomes), total, work, chosen)) as engine,
-        ):
+        with self._progress(total) as count, closing(_engine(self._tasks(outcomes), total, work, chosen)) as engine:
             for outcome in engine:
                 outcomes.append(outcome)
                 count(len(outcomes))
@@ -208,7 +204,7 @@ class _Run:
         for outcome in done:
             outcome.report[noun] = outcome.shown  # a record may be from a run in another folder
         reports = [outcome.report for outcome in done]
-        failures = [{noun: one.shown, "error": one.explained} for one in outcomes if one.status == FAILED]
+        failures = [{noun: one.shown, "error": one.reason} for one in outcomes if one.status == FAILED]
         content = {f"{noun}s": reports, "failures": failures}
         skipped = [outcome.shown for outcome in done if outcome.status == SKIPPED]
         content |= {"skipped": skipped} if chosen.resume else {}
@@ -233,51 +229,27 @@ class _Run:
             raise problem
         return DEFECT if any(one.defect for one in outcomes) else SOME_FAILED if failures else 0
 
-    def _checked_items(self) -> Iterable[Item]:
-        """The items, after the check of what they write; of a stream, whose items are drawn on demand, of the first."""
-        if isinstance(self.work.items, list):
-            self.outputs.check([self._recorded(item) for item in self.work.items])
-            return self.work.items
-        items = iter(self.work.items)
-        try:
-            first = list(islice(items, 1))
-        except Exception as error:  # `_tasks` will report it
-            first, items = [], _raising(error)
-        self.outputs.check((), first)
-        return chain(first, items)
-
-    def _tasks(self, items: Iterable[Item], outcomes: list) -> Iterator:
+    def _tasks(self, outcomes: list) -> Iterator:
         """The tasks of the items; those of items that cannot be processed become outcomes at once."""
-        from apps.run.engines import FAILED, Outcome
-
-        def reject(number, shown, error):
-            outcomes.append(Outcome(number, shown, FAILED, reason=reason_of(error), defect=is_defect(error)))
+        from apps.run.engines import failed
 
         number = -1
         try:
-            for number, item in enumerate(items):
+            for number, item in enumerate(self.items):
                 try:
-                    task = self._task(number, self._recorded(item))
+                    task = self._task(number, item)
                 except Exception as error:  # an error of one item must not stop the others
-                    reject(number, item.shown, error)
+                    outcomes.append(failed(number, item.shown, error))
                     continue
                 yield task
         except Exception as error:  # such as a truncated video
-            reject(number + 1, f"{self.program.noun} {number + 2} and all after it", error)
+            outcomes.append(failed(number + 1, f"{self.program.noun} {number + 2} and all after it", error))
 
     def _task(self, number: int, item: Item):
-        """The task of an item, whose results are checked against what its job reads."""
         from apps.run.engines import Task
 
-        job, program = item.job(), self.program
-        self.outputs.check_item(item, job)
-        named = number, item.name, item.shown, program.name
-        return Task(*named, self.work.process, job, self.chosen, program.inputs, item.source, self.options)
-
-    def _recorded(self, item: Item) -> Item:
-        from apps.run.records import with_record
-
-        return with_record(item, self.program.name, self.chosen)
+        named = number, item.name, item.shown, self.program.name
+        return Task(*named, self.work.process, item.job(), self.chosen, self.outputs, item.source, self.options)
 
     def _write_page(self, content: dict) -> None:
         """Write the page of --report, if requested, from the content of the JSON of a batch."""
@@ -322,11 +294,6 @@ class _Run:
             yield count
 
 
-def _raising(error: Exception):
-    raise error
-    yield
-
-
 def _engine(tasks, items: int | None, work: Work, chosen: Namespace):
     """Outcomes of tasks, run in threads, processes or on a cluster as the options specify."""
     from apps.run import engines
@@ -335,7 +302,7 @@ def _engine(tasks, items: int | None, work: Work, chosen: Namespace):
         return engines.on_cluster(tasks, chosen.scheduler, chosen.threads or 1)
     if chosen.workers is not None:
         workers = min(chosen.workers, MAX_WORKERS if items is None else max(1, items))
-        return engines.in_processes(tasks, engines.environments(workers, chosen.threads, chosen.device))
+        return engines.in_processes(tasks, engines.environments(workers, chosen.threads, chosen.device), chosen.out)
     total = check_threads(chosen.threads)
     concurrent_items = 1 if work.threads_per_item is None else max(1, total // work.threads_per_item)
     each = None

@@ -26,6 +26,7 @@ import os
 import platform
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -37,9 +38,9 @@ import numpy as np
 from apps.common.clock import Clock, phases, timed
 from apps.common.command import finite
 from apps.common.errors import InputError
-from apps.common.outputs import is_plain_name
+from apps.common.outputs import check_regular_files, is_plain_name, paths_in
 from apps.common.versions import library_versions
-from apps.common.writing import write_bytes
+from apps.common.writing import together, write_bytes
 from apps.run.inputs import Item
 
 if TYPE_CHECKING:  # it imports numba
@@ -58,30 +59,39 @@ def record_path(out, name: str, command: str) -> Path:
     return Path(out) / f"{name}-{command}.json"
 
 
-def with_record(item: Item, command: str, chosen: Namespace) -> Item:
-    """The item with its record among the files that it writes, unless --no-record."""
-    if not chosen.record:
-        return item
-    return item._replace(files=(*item.files, record_path(chosen.out, item.name, command)))
+def performed(task, clock: Clock) -> tuple[dict, bool]:
+    """The report of a task, with present paths, and whether --resume found that an earlier run finished it.
+
+    Otherwise the task is processed, its files get their names together, and its record is written.
+    """
+    check_regular_files(task.job)
+    chosen, path = task.chosen, record_path(task.chosen.out, task.name, task.command)
+    inputs: dict = {}
+    if chosen.record:
+        with timed("digest"):
+            inputs = inputs_of(task.job, task.source)
+            if chosen.resume and (report := _finished(task, inputs, path)) is not None:
+                return report, True
+    earlier = earlier_files(path, inputs)
+    continues, read = chosen.resume and path.is_file(), [*paths_in(task.job)]
+
+    def check(file: Path, option: str) -> None:
+        task.outputs.check(file, option, lambda one: continues or os.path.realpath(one) in earlier, read)
+
+    if chosen.record:
+        check(path, "--out")
+    with together(check):
+        report = task.function(task.job, chosen)
+    complete(task, report, inputs, earlier, clock)
+    return report, False
 
 
-def continues(command: str, chosen: Namespace) -> bool:
-    """Whether --resume continues an earlier run, which has left a record of this command in --out."""
-    if not getattr(chosen, "resume", False):
-        return False
-    return any(_read(path).get("command") == command for path in Path(chosen.out).glob(f"*-{command}.json"))
-
-
-@timed("digest")
-def given(task) -> dict:
-    """Facts of a task's inputs, taken before its work, which reads the same contents; none without a record."""
-    return inputs_of(task.job, task.source) if task.chosen.record else {}
-
-
-def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:
+def complete(task, report: dict, inputs: Mapping, earlier: Mapping, clock: Clock) -> None:
     """Add "elapsed", the seconds by phase since `clock` began, to the report of a task, and write its record.
 
-    `inputs` are those of `given`.  Raises InputError if the record cannot be written.
+    earlier   the files of earlier runs, as of `earlier_files`
+
+    Raises InputError if the record cannot be written.
     """
     report["elapsed"] = phases(clock)
     if not task.chosen.record:
@@ -89,17 +99,33 @@ def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:
     path = record_path(task.chosen.out, task.name, task.command)
     report["files"] = {**report.get("files", {}), RECORD: str(path)}
     content = _record_of(report, task, inputs, path.parent)
-    content["written"] = _unchanged(path, inputs) | _digests(output_files(report), path.parent)
+    content["written"] = {_path_below(Path(file), path.parent): digest for file, digest in earlier.items() if digest}
+    content["written"] |= _digests(output_files(report), path.parent)
     _save(path, content)
 
 
-def finished(task, inputs: Mapping) -> dict | None:
+def earlier_files(record: Path, inputs: Mapping) -> dict[str, str]:
+    """{path without links: digest} of what earlier runs on the same image wrote and what is unchanged, and the record.
+
+    Strokes and other hints may have changed.  Empty without such a record, or without `inputs`.
+    """
+    content = _read(record)
+    try:
+        if not content or _subjects(content["inputs"]) != _subjects(inputs):
+            return {}
+        now = _digests((record.parent / name for name in content["written"]), record.parent)
+        same = dict(now.items() & content["written"].items())
+    except INVALID:
+        return {}
+    return {os.path.realpath(record.parent / name): digest for name, digest in (same | {record.name: ""}).items()}
+
+
+def _finished(task, inputs: Mapping, path: Path) -> dict | None:
     """The report of a task that an earlier run finished, with present paths; None if its record is outdated."""
-    path = record_path(task.chosen.out, task.name, task.command)
     content = _read(path)
     try:
         present = json.loads(_text({"inputs": inputs, "options": _options(task), "program": _program()}))
-        if _key(content, task.inputs) != _key(present, task.inputs):
+        if _key(content, task.outputs.inputs) != _key(present, task.outputs.inputs):
             return None
         report = _with_files(content["result"] | {"files": content["files"]}, lambda name: path.parent / name)
         unchanged = _digests(map(path.parent.joinpath, content["written"]), path.parent).items()
@@ -129,21 +155,16 @@ def add_files(reports: Iterable[Mapping], named: Iterable[Path]) -> None:
         named = ()
 
 
-def own_files(command: str, chosen: Namespace, item: Item, job=None) -> set[str]:
-    """The files, without links in their paths, that this run may replace, by the record beside the results of an item.
-
-    Earlier runs of the command on the same image wrote them, and they are unchanged; strokes and other hints may have
-    changed.  `job` is that of the item; None makes it.
-    """
-    path = record_path(chosen.out, item.name, command)
-    if not chosen.record or not path.is_file():  # without a record of this run, the earlier one would become wrong
-        return set()
-    try:
-        inputs = inputs_of(item.job() if job is None else job)
-    except InputError:  # which will be reported
-        return set()
-    written = _unchanged(path, inputs)
-    return {os.path.realpath(path.parent / name) for name in (*written, *([path.name] if written else ()))}
+def wrote(command: str, chosen: Namespace, items: Iterable[Item], path: Path) -> bool:
+    """Whether earlier runs on one of the items wrote a file; with --resume, any record of the command suffices."""
+    if chosen.resume and any(Path(chosen.out).glob(f"*-{command}.json")):
+        return True
+    for item in items if chosen.record else ():  # without a record of this run, the earlier one would become wrong
+        record = record_path(chosen.out, item.name, command)
+        with suppress(InputError):  # which will be reported
+            if record.is_file() and os.path.realpath(path) in earlier_files(record, inputs_of(item.job())):
+                return True
+    return False
 
 
 def output_files(report: Mapping) -> Iterator[Path]:
@@ -229,18 +250,6 @@ def _without_names(facts):
     if isinstance(facts, dict):
         return {role: _without_names(fact) for role, fact in facts.items() if role != "name"}
     return [_without_names(fact) for fact in facts] if isinstance(facts, list) else facts
-
-
-def _unchanged(record: Path, inputs: Mapping) -> dict[str, str]:
-    """{name: digest} of the files in a record of the same image that are as they were; none without such a record."""
-    content = _read(record)
-    try:
-        if _subjects(content["inputs"]) != _subjects(inputs):
-            return {}
-        now = _digests((record.parent / name for name in content["written"]), record.parent)
-        return dict(now.items() & content["written"].items())
-    except INVALID:
-        return {}
 
 
 def _subjects(inputs: Mapping) -> list[str]:

@@ -75,20 +75,11 @@ def plan(chosen) -> Work:
             hints["box"] = parse_box(hints["box"])
         return Job(clip, hints)
 
-    def results(clip: Path) -> tuple[Path, ...]:
-        return (_overlay(stem_of(clip), chosen),) if "overlay" in chosen.kinds else ()
-
-    numbered = [kind for kind in chosen.kinds if kind != "overlay"]
-    items = image_items(clips, job, results, lambda clip: tuple(f"{stem_of(clip)}-{kind}" for kind in numbered))
-    return Work(items, len(clips) > 1, process, line, threads_per_item=None)
-
-
-def _overlay(name: str, chosen) -> Path:
-    return Path(chosen.out) / f"{name}-overlay.mp4"
+    return Work(image_items(clips, job), len(clips) > 1, process, line, threads_per_item=None)
 
 
 def process(job: Job, chosen) -> dict:
-    """Segment a clip and return its report.  All frames and strokes are read before the first file is written."""
+    """Segment a clip and return its report."""
     with timed("import"):
         from apps.common.figures import overlay
         from apps.common.sequences import open_sequence, write_video
@@ -106,7 +97,7 @@ def process(job: Job, chosen) -> dict:
     drawn = {"mask": lambda rgb, mask: mask.astype("uint8") * 255, "cutout": cut_out}
     drawn = {kind: draw for kind, draw in drawn.items() if kind in chosen.kinds}
     found = segment_marked_video(iter(sequence), hints, device=chosen.device, named=partial(_named, kind, files))
-    written = {"overlay": _overlay(name, chosen)} if "overlay" in chosen.kinds else {}
+    written = {"overlay": Path(chosen.out) / f"{name}-overlay.mp4"} if "overlay" in chosen.kinds else {}
     rows: list = []
 
     def figures():

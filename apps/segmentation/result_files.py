@@ -89,11 +89,6 @@ def files_of(
     return files
 
 
-def families_of(kinds: tuple[str, ...], name: str, several: bool) -> tuple[str, ...]:
-    """Prefix of the names of the cut-outs of several objects, if there are any; the object's value follows."""
-    return (f"{name}-object",) if several and "cutout" in kinds else ()
-
-
 def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     """Contents of an image's files by kind; figures are drawn one by one, and compressed in parallel.
 

@@ -55,7 +55,6 @@ one, strokes of one colour correct the mask.  --write mask,overlay,cutout adds N
 """
 
 import os
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -74,12 +73,9 @@ from apps.segmentation.result_files import (
     BOX_KINDS,
     KINDS,
     check_kinds,
-    families_of,
-    files_of,
     merged_files,
     write_merged,
 )
-from apps.segmentation.segment_job import volume_files
 from apps.segmentation.strokes import ENCODINGS, parse_box
 from apps.volumes.volume_files import MEDICAL_SUFFIXES, further_files, is_volume, kind_of, slice_files
 
@@ -166,22 +162,10 @@ def _plan(chosen) -> Work:
         boxes = read_boxes(chosen.boxes, images, "--boxes")
     elif chosen.box and is_box_file(chosen.box):
         boxes = read_single_boxes(chosen.box, images)
-    out = Path(chosen.out)
-
-    def results(path: Path) -> Iterable[Path]:
-        if chosen.volume or is_volume(path):
-            return volume_files(path, chosen).values()
-        return files_of(chosen.kinds, out, stem_of(path), several).values()
-
-    items = image_items(
-        images,
-        lambda path: _job(path, chosen, boxes, many),
-        results,
-        lambda path: families_of(chosen.kinds, stem_of(path), several),
-    )
+    items = image_items(images, lambda path: _job(path, chosen, boxes, many))
     alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
     one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
-    finish, named = partial(write_merged, chosen.kinds, out), merged_files(chosen.kinds, out)
+    finish, named = partial(write_merged, chosen.kinds, Path(chosen.out)), merged_files(chosen.kinds, Path(chosen.out))
     lines = segment_job.line, segment_job.summary
     return Work(items, many, segment_job.process, *lines, finish=finish, named=named, one_only=one_only)
 

@@ -73,7 +73,7 @@ def _plan(chosen) -> Work:
 
         check_png(chosen.max_disparity)
     images = {"left": chosen.left, "right": chosen.right}
-    items, many = pair_items(images, chosen.truth, lambda left, right: left.stem, lambda name: _files(name, chosen))
+    items, many = pair_items(images, chosen.truth, lambda left, right: left.stem)
     return Work(items, many, _stereo_one, _line, _scores, threads_per_item=2)
 
 

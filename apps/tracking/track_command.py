@@ -135,7 +135,7 @@ def _plan(chosen) -> Work:
     for option, file in (("--table", chosen.table), ("--video", chosen.video)):
         if file:
             check_out_is_not_input(paths, Path(file).parent, "input", option)
-    items = image_items(paths, Job, lambda path: _files(stem_of(path), chosen).values())
+    items = image_items(paths, Job)
     check_unique_names(paths, "input")
     one_sequence = {
         option: f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"

@@ -15,13 +15,14 @@ import os
 import re
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from apps.common.errors import InputError
+from apps.common.errors import InputError, OutputError
 from apps.common.images import Unsuitable
 from apps.common.suggestions import install
-from apps.common.writing import check_space, write_bytes, written_by_name
+from apps.common.writing import write_bytes
 from apps.volumes.voxel_geometry import Geometry, unit_of
 
 PACKAGES = {"NIfTI": "nibabel", "NRRD": "SimpleITK", "MetaImage": "SimpleITK", "DICOM": "SimpleITK"}
@@ -136,23 +137,17 @@ def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, itk
     image.SetSpacing(geometry.spacing[::-1])
     image.SetOrigin(geometry.origin)
     image.SetDirection(geometry.direction)
-    with written_by_name(path) as unfinished:
-        named = unfinished.with_name(f"labels{WRITTEN[kind]}")
-        try:
+    with TemporaryDirectory() as folder:
+        named = Path(folder) / f"labels{WRITTEN[kind]}"
+        with _itk_errors():
             itk.WriteImage(image, str(named), useCompression=True, imageIO=IO[kind])
             written = itk.GetArrayFromImage(itk.ReadImage(str(named), imageIO=IO[kind]))
-        except RuntimeError as error:  # SimpleITK does not report the operating system's reason
-            check_space(named.parent, labels.nbytes)
-            raise OSError(None, " ".join(str(error).split())[-200:], str(path)) from None
         if not np.array_equal(written, labels):  # of a full disk it reports nothing
-            check_space(named.parent, labels.nbytes)
-            raise OSError(None, "other voxels are read back", str(path))
-        if kind == "NRRD" and geometry.unit != UNIT:
-            head, empty, data = named.read_bytes().partition(b"\n\n")
-            stated = " ".join([f'"{geometry.unit}"'] * 3)
-            named.write_bytes(head + f"\nspace units: {stated}".encode() + empty + data)
-        named.replace(unfinished)
-    return path
+            raise OutputError(f"--out: cannot write {str(path)!r} (other voxels are read back); free some space")
+        head, empty, data = named.read_bytes().partition(b"\n\n")
+    if kind == "NRRD" and geometry.unit != UNIT:
+        head += "\nspace units: {0} {0} {0}".format(f'"{geometry.unit}"').encode()
+    return write_bytes(path, head + empty + data)
 
 
 def _nrrd_unit(path: Path) -> str:

@@ -28,6 +28,7 @@ def copy(job: Path, chosen) -> dict:
     if "broken" in text or ("once" in text and first):
         raise KeyError("a mistake")
     if "killed" in text or ("shot" in text and first):
+        Path(chosen.out).mkdir(exist_ok=True)
         (Path(chosen.out) / f"{PREFIX}{os.getpid()}-{job.stem}{SUFFIX}").write_text("half")
         os.kill(os.getpid(), signal.SIGKILL)
     if "slow" in text:
@@ -42,10 +43,7 @@ def _add_options(options) -> None:
 
 
 def _plan(chosen) -> Work:
-    paths = map(Path, chosen.files)
-    items = [
-        Item(path.stem, path.stem, partial(Path, path), (Path(chosen.out) / f"{path.stem}.out",)) for path in paths
-    ]
+    items = [Item(path.stem, path.stem, partial(Path, path)) for path in map(Path, chosen.files)]
     return Work(items, True, copy, lambda report: report["item"])
 
 
