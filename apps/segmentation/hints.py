@@ -5,8 +5,8 @@ such as one of an earlier run, can be overridden; see apps.segmentation.start_ma
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, read_bytes
+from apps.common.rectangles import Rectangle
 from apps.segmentation import KEEP
 from apps.segmentation.connected_parts import strokes_of
 from apps.segmentation.image_sizes import at_centres, reduced_marks_by_share, reduced_mask
@@ -26,6 +27,9 @@ MAX_LISTED = 3  # strokes in a message
 MIN_STROKE = 20  # pixels of a stroke that is expected to decide about others
 MOST_MARKED = 0.5  # share of the image that strokes without any on the background can mark
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
+
+
+Shares = tuple[float, float, float, float]  # of the image: a box, x0, y0, x1, y1
 
 
 class ObjectOptions(NamedTuple):
@@ -60,8 +64,8 @@ class Hints:
     notes       messages for the user
     options     what parts of the object are wanted, and how strictly strokes are taken
     rounds      of fits and cuts, at most
-    boxed       whether the strokes contain the outside of a box already
-    label       of the object that nothing but a box locates
+    boxes       in place of `box`, the box of each object that has one, in shares of the image; the strokes of a single
+                object contain the outside of it; see apps.segmentation.instances for several
     """
 
     strokes: np.ndarray
@@ -71,8 +75,7 @@ class Hints:
     notes: tuple[str, ...] = ()
     options: ObjectOptions = DEFAULTS
     rounds: int = ROUNDS
-    boxed: bool = False
-    label: int = OBJECT
+    boxes: Mapping[int, Shares] = field(default_factory=dict)
 
     @cached_property
     def marks(self) -> np.ndarray:
@@ -96,7 +99,7 @@ class Hints:
     @property
     def has_box(self) -> bool:
         """Whether all outside of a box is background, and there is no mask."""
-        return self.mask is None and (self.boxed or self.box is not None)
+        return self.mask is None and (bool(self.boxes) or self.box is not None)
 
     @property
     def is_box(self) -> bool:
@@ -112,7 +115,7 @@ class Hints:
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
         hinted = () if self.mask is None else labels_in(self.mask) if self.mask.dtype == np.int16 else (OBJECT,)
-        return values_of(labels_in(self.marks), hinted) or (BACKGROUND, self.label)
+        return values_of(labels_in(self.marks), (*hinted, *self.boxes)) or (BACKGROUND, OBJECT)
 
     @property
     def is_single(self) -> bool:
@@ -152,7 +155,21 @@ class Hints:
         if labels_in(marks) != labels_in(self.marks) or not is_open:
             return None
         labelling = None if self.labelling is None else reduced_mask(self.labelling, shape)
-        return replace(self, strokes=marks, box=None, boxed=self.has_box, labelling=labelling, mask=mask)
+        boxes = self.boxes if self.box is None else {OBJECT: shares_of(self.box, self.marks.shape)}
+        return replace(self, strokes=marks, box=None, boxes=boxes, labelling=labelling, mask=mask)
+
+
+def shares_of(box: Sequence[int], shape: Sequence[int]) -> Shares:
+    """A box in pixels of an image (H, W), in shares of it."""
+    x0, y0, x1, y1 = box
+    return x0 / shape[1], y0 / shape[0], x1 / shape[1], y1 / shape[0]
+
+
+def part_of(box: Shares, shape: Sequence[int]) -> Rectangle:
+    """The part of an image (H, W) of any size that a box touches."""
+    x0, y0, x1, y1 = (share * shape[1 - k % 2] for k, share in enumerate(box))
+    near = 1e-6  # pixels that rounding may add
+    return slice(int(y0 + near), math.ceil(y1 - near)), slice(int(x0 + near), math.ceil(x1 - near))
 
 
 def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:

@@ -14,14 +14,18 @@ more, it minimises
 
 with the labels of all other pixels fixed.  The costs are those of the last cut of each box; with a single box, E is its
 own energy.  The labels are found by alpha-expansion, in which every move is an exact cut.
+
+Boxes and strokes of several objects are one problem with several labels (`with_boxes_found`): what is found in each box
+alone is a mask that all objects can override, and no object extends beyond its box.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,8 +37,8 @@ from apps.common.row_blocks import in_parallel
 from apps.common.suggestions import suggests
 from apps.segmentation.fit import Found, find_labels
 from apps.segmentation.grid_cut import minimum
-from apps.segmentation.hints import Hints
-from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.hints import Hints, Shares, part_of, shares_of
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, is_inside, labels_in
 from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import check_box, marks_of_box
 from apps.segmentation.terms import FORBIDDEN
@@ -74,6 +78,54 @@ class Instances(GridResult):
     def values(self) -> tuple[int, ...]:
         """The labels of the boxes that have a pixel in the image."""
         return tuple(self.boxes)
+
+
+def with_boxes_found(
+    view: ImageView,
+    hints: Hints,
+    device: DeviceName = "auto",
+    check: Callable[..., None] | None = None,
+    known: dict | None = None,
+) -> Hints:
+    """The hints of several objects, in which a mask shows what is found in each box alone.
+
+    known   what was found, for the next call; it is changed
+    """
+    if hints.is_single or not hints.boxes:
+        return hints
+    known, earlier = {} if known is None else known, dict(known or {})
+    known.clear()
+    image, values = view.image(), np.zeros(view.shape, np.int16)
+    if hints.mask is not None:
+        values[...] = hints.mask if hints.mask.dtype == np.int16 else is_inside(hints.mask)
+    for label, box in sorted(hints.boxes.items(), key=lambda item: _area(item[1]), reverse=True):
+        rows, columns = part_of(box, view.shape)
+        crop, inner = crop_of((columns.start, rows.start, columns.stop, rows.stop), view.shape)
+        given, outside = hints.marks[crop], marks_of_box(inner, hints.marks[crop].shape)
+        marks = np.where(given == OPEN, outside, given == label).astype(np.int16)
+        closed = None if view.closed is None else view.closed[crop]
+        key = label, box, *(sha256(one.tobytes()).digest() for one in (marks, closed) if one is not None)
+        if key not in earlier:
+            alone = ImageView(partial(image.__getitem__, crop), marks.shape, bits=CROP_BITS).without(closed)
+            found = find_labels(alone, Hints(marks, boxes={OBJECT: box}), device, check=check).mask
+            earlier[key] = found if found.any() else marks != BACKGROUND
+        known[key] = earlier[key]
+        values[crop][known[key]] = label
+    return replace(hints, mask=values)
+
+
+def marks_outside(marks: np.ndarray, boxes: Mapping[int, Shares]) -> np.ndarray:
+    """The marks, and those of the background outside of all boxes, unless an object that has none is marked."""
+    if not boxes or {*labels_in(marks)} - {BACKGROUND, *boxes}:
+        return marks
+    is_outside = marks == OPEN
+    for box in boxes.values():
+        is_outside[part_of(box, marks.shape)] = False
+    return np.where(is_outside, marks.dtype.type(BACKGROUND), marks)
+
+
+def _area(box: Shares) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +190,7 @@ def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "a
 def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceName = "auto") -> Instances:
     """As `segment_boxes` for RGB (H, W, 3), float32 in [0, 1] or uint8, without warnings."""
     clock, shape = Clock(), rgb.shape[:2]
-    inside = {value: _inside(box, shape) for value, box in enumerate(boxes, 1)}
+    inside = {value: box_inside(box, shape) for value, box in enumerate(boxes, 1)}
     valid = {value: box for value, box in inside.items() if box is not None}
     tasks = [partial(_segmented, rgb, box, device) for box in valid.values()]
     if len(tasks) > 1:
@@ -191,7 +243,7 @@ def _segmented(rgb: np.ndarray, box: tuple[int, int, int, int], device: DeviceNa
     """Segment a box in its crop."""
     crop, inner = crop_of(box, rgb.shape[:2])
     part = rgb[crop]
-    hints = Hints(marks_of_box(inner, part.shape[:2]), boxed=True)
+    hints = Hints(marks_of_box(inner, part.shape[:2]), boxes={OBJECT: shares_of(inner, part.shape[:2])})
     view = ImageView(lambda: part, part.shape[:2], bits=CROP_BITS)
     return _Part((slice(box[1], box[3]), slice(box[0], box[2])), crop, view, find_labels(view, hints, device))
 
@@ -235,7 +287,7 @@ def _shared(one: Rectangle, other: Rectangle) -> Rectangle | None:
     return (rows, columns) if rows.start < rows.stop and columns.start < columns.stop else None
 
 
-def _inside(box: Sequence[int], shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
+def box_inside(box: Sequence[int], shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
     """The part of a box inside an image (H, W); None if it is empty."""
     x0, y0, x1, y1 = check_box(box)
     x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, shape[1]), min(y1, shape[0])

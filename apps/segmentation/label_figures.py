@@ -44,7 +44,7 @@ def annotations_of(
 ) -> Iterator[Annotation]:
     """The objects of a label map (H, W), one after the other; `about` are attributes of some of them, by value."""
     for value in map(int, values):
-        known = {"name": name_of(value), "colour": colour_of(value)} | about.get(value, {})
+        known: dict[str, Any] = {"name": name_of(value), "colour": colour_of(value), **about.get(value, {})}
         yield Annotation(value=value, mask=labels == value, **known)
 
 

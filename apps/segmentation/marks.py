@@ -9,6 +9,8 @@ Marks are int8 or int16 arrays of the shape of an image or a volume.  Labels tha
 Files and the interfaces of other programs have other encodings; their readers and writers convert.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from apps.common.images import InputError, as_integers
@@ -24,11 +26,14 @@ def labels_in(marks: np.ndarray) -> tuple[int, ...]:
     return tuple(int(value) - 1 for value in np.flatnonzero(counts) if value > 0)
 
 
-def marks_of_labels(strokes: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarray]:
+def marks_of_labels(
+    strokes: np.ndarray, shape, located: Iterable[int] = (), background: int | None = None
+) -> tuple[tuple[int, ...], np.ndarray]:
     """The distinct values of strokes, 0 where there is none, and marks of as many objects, int16.
 
-    The marks are 1, 2, ... in the order of the values; which of them is the background is not known.  Raises
-    InputError for strokes of another shape, fewer than two values, and if no pixel is left open.
+    The marks are 1, 2, ... in the order of the values, and 0 for the value of the background, if that is known.
+    `located` are objects that need no stroke.  Raises InputError for strokes of another shape, fewer than two values,
+    and if no pixel is left open.
     """
     if strokes.dtype.kind not in "iu":
         raise InputError(f"strokes must be integers, got {strokes.dtype}; round them")
@@ -36,8 +41,8 @@ def marks_of_labels(strokes: np.ndarray, shape) -> tuple[tuple[int, ...], np.nda
         raise InputError(
             f"strokes are {_size(strokes.shape)}, but the image is {_size(shape)}; make them the same size"
         )
-    values = tuple(int(value) for value in np.unique(strokes) if value)
-    if len(values) < 2:
+    values = tuple(sorted(({int(value) for value in np.unique(strokes)} | {*located}) - {0, background}))
+    if len(values) + (background is not None or bool(located)) < 2:
         held = f"only {values[0]}" if values else "no stroke"
         raise InputError(f"strokes hold {held}; mark at least two objects; the background counts as one")
     if len(values) > MAX_VALUES:
@@ -49,6 +54,8 @@ def marks_of_labels(strokes: np.ndarray, shape) -> tuple[tuple[int, ...], np.nda
     marks = np.full(strokes.shape, OPEN, np.int16)
     for label, value in enumerate(values, 1):
         marks[strokes == value] = label
+    if background is not None:
+        marks[strokes == background] = BACKGROUND
     return values, marks
 
 

@@ -32,10 +32,10 @@ from apps.segmentation.colour_models import (
 )
 from apps.segmentation.geodesic import depth_in_box, geodesic_excess, geodesic_preference
 from apps.segmentation.grid_cut import LabelCosts, edges_outside
-from apps.segmentation.hints import Hints
+from apps.segmentation.hints import Hints, part_of
 from apps.segmentation.image_sizes import at_centres, interpolated, means
 from apps.segmentation.mark_prior import FEW, mark_prior, side_lengths
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
 from apps.segmentation.start_mask import MaskPrior, start_of
 from apps.segmentation.terms import (
     BLUR,
@@ -52,6 +52,9 @@ from apps.segmentation.terms import (
 BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
 # Initial object and background in a box: shares of the pixels, deepest and shallowest.
 BOX_SHARES = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
+
+
+OUTSIDE = np.iinfo(np.int16).max  # cost of an object outside its box, in 1 / UNIT nats
 
 
 class Models(NamedTuple):
@@ -248,7 +251,14 @@ def _prior_of_marks(view, hints, values, strokes) -> Prior:
 
 
 def _what_mask_says(view, hints) -> MaskPrior:
-    return start_of(hints.mask, np.minimum(hints.marks, OBJECT), view)
+    marks = np.minimum(hints.marks, BACKGROUND)  # of objects that the mask does not show, too
+    return start_of(hints.mask, np.where(_shown_by(hints.mask, hints.marks), OBJECT, marks), view)
+
+
+def _shown_by(mask: np.ndarray, labels) -> np.ndarray:
+    """Whether labels are those of objects in a mask."""
+    shown = labels_in(mask) if mask.dtype == np.int16 else (OBJECT,)
+    return np.isin(labels, shown) & (np.asarray(labels) != BACKGROUND)
 
 
 def _prior_of_mask(view, hints, values, strokes) -> Prior:
@@ -279,7 +289,7 @@ def _with_box(view, hints, prior) -> Prior:
 
 
 def _prior_of_several(view, hints, values, strokes) -> Prior:
-    """Of several objects, with or without a background, and perhaps a mask of all of them."""
+    """Of several objects, with or without a background, and perhaps a mask of some of them."""
     marks = hints.marks
     places = np.full(marks.shape, OPEN, np.int16)
     for place, value in enumerate(values):
@@ -288,6 +298,10 @@ def _prior_of_several(view, hints, values, strokes) -> Prior:
         found = _what_mask_says(view, hints)
         labels = hints.mask if hints.mask.dtype == np.int16 else found.mask
         inside, outside = found.seeds
+        is_shown = _shown_by(hints.mask, values)
+        if not (is_shown | (np.array(values) == BACKGROUND)).all():  # others may be anywhere, but hardly at the sides
+            outside = outside.copy()
+            outside[1:-1, 1:-1] = False
         for place, (value, stroke) in enumerate(zip(values, strokes, strict=True)):
             if not stroke.any():  # without seeds, a label would be far from everything
                 core = outside if value == BACKGROUND else inside & (labels == value)
@@ -298,15 +312,19 @@ def _prior_of_several(view, hints, values, strokes) -> Prior:
     counts = strokes
     if hints.mask is not None:
         costs = UNIT * found.costs
-        location[0] += np.maximum(-costs, 0)
-        location[1:] += np.maximum(costs, 0)
+        location[~is_shown] += np.maximum(-costs, 0)
+        location[is_shown] += np.maximum(costs, 0)
         inside, outside = found.cores
         counts = [
             blend(view.counts(outside), stroke) if value == BACKGROUND
             else stroke if stroke.any() else view.counts(inside & (labels == value))
             for value, stroke in zip(values, strokes, strict=True)
         ]  # fmt: skip
-    return Prior(values, strokes, location.clip(max=np.iinfo(np.int16).max).astype(np.int16), initial=[counts])
+    for value, box in hints.boxes.items():
+        is_outside = np.ones(marks.shape, bool)
+        is_outside[part_of(box, marks.shape)] = False
+        location[values.index(value)][is_outside] = OUTSIDE
+    return Prior(values, strokes, location.clip(max=OUTSIDE).astype(np.int16), initial=[counts])
 
 
 def _both_sides(costs: np.ndarray) -> np.ndarray:

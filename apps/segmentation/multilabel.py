@@ -20,7 +20,7 @@ Internally the labels are the objects 1 .. L in the order of the strokes' values
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,8 @@ from apps.common.suggestions import suggests
 from apps.segmentation import CONNECTIVITIES, SPACING
 from apps.segmentation.fit import certifiable, find_labels, reassigned
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
-from apps.segmentation.hints import Hints, ObjectOptions
+from apps.segmentation.hints import Hints, ObjectOptions, shares_of
+from apps.segmentation.instances import box_inside, marks_outside, with_boxes_found
 from apps.segmentation.marks import marks_of_labels
 from apps.segmentation.model import ImageView
 from apps.segmentation.volume_view import Histograms, VolumeView
@@ -70,7 +71,13 @@ class Objects(Certified, GridResult):
 
 @suggests
 def segment_labels(
-    image: ArrayLike, strokes: ArrayLike, *, keep: str = "touching", device: DeviceName = "auto"
+    image: ArrayLike,
+    strokes: ArrayLike,
+    *,
+    boxes: Mapping[int, Sequence[int]] | None = None,
+    background: int | None = None,
+    keep: str = "touching",
+    device: DeviceName = "auto",
 ) -> Objects:
     """Segment several objects in an image.
 
@@ -79,7 +86,12 @@ def segment_labels(
     image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
         Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
     strokes : array_like of int, shape (H, W)
-        0 without a stroke; each other value marks an object.  At least two values.
+        0 without a stroke; each other value marks an object.  At least two values, with those of `boxes`.
+    boxes : mapping of int to (x0, y0, x1, y1), optional
+        Boxes in pixels, half open, by the value of their object, which is inside and needs no stroke.  The strokes of
+        others may be anywhere.  If all objects have a box, all outside is background.
+    background : int, optional
+        Value of the strokes on the background.  With it, and with boxes, the labels are 0 on the background.
     keep : {"touching", "all"}, default "touching"
         With "touching", parts that touch no stroke of their label are assigned to other labels, and small parts
         without a stroke to those beside them, of less than the default `min_area` of `segment`.
@@ -94,18 +106,28 @@ def segment_labels(
     Raises
     ------
     InputError
-        The strokes have another size, fewer than two values, or cover every pixel.
+        The strokes have another size, fewer than two values, or cover every pixel; a box is empty.
     """
     clock = Clock()
     rgb, strokes = to_rgb(image), array_of(strokes, "strokes")
     check_keep(keep)
-    values, marks = marks_of_labels(strokes, rgb.shape[:2])
-    view = ImageView(lambda: rgb, rgb.shape[:2])
-    hints = Hints(marks, options=ObjectOptions(keep))
-    found = find_labels(view, hints, device, clock)
+    shape, boxes = rgb.shape[:2], {} if boxes is None else boxes
+    values, marks = marks_of_labels(strokes, shape, boxes, background)
+    view = ImageView(lambda: rgb, shape)
+    shares = {values.index(value) + 1: shares_of(_inside(box, shape), shape) for value, box in boxes.items()}
+    hints = Hints(marks_outside(marks, shares), options=ObjectOptions(keep), boxes=shares)
+    found = find_labels(view, with_boxes_found(view, hints, device), device, clock)
     solved = certifiable(view, hints, found, device)
-    labels = np.array((0, *values), strokes.dtype)[found.labels]
+    dtype = np.promote_types(strokes.dtype, np.min_scalar_type(values[-1]))
+    labels = np.array((0, *values), dtype)[found.labels]
     return Objects(labels, values, found.energies, clock.total(), solved)
+
+
+def _inside(box: Sequence[int], shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    inside = box_inside(box, shape)
+    if inside is None:
+        raise InputError(f"box {','.join(map(str, box))} contains no pixel of the image; draw it around an object")
+    return inside
 
 
 @suggests

@@ -1,8 +1,9 @@
 """The marks of a session's records on a grid: the image's own, or a reduced one.
 
     layer    label of the last stroke over each pixel, int16; OPEN without one
-    marks    the layer, and BACKGROUND wherever it is open outside the box; OPEN in locked objects, and for their labels
-    locked   labels of locked and held objects, int16, 0 elsewhere; None without one
+    marks    the layer, and BACKGROUND wherever it is open outside the boxes, if all objects have one; OPEN in locked
+             objects, and for their labels
+    locked   labels of locked objects, int16, 0 elsewhere; None without one
     closed   their pixels, bool; None without one
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
@@ -18,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.segmentation.image_sizes import at_centres, reduced_marks
-from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.marks import BACKGROUND, OPEN, labels_in
 from apps.session.session_records import (
+    Box,
     Clear,
     Delete,
     Describe,
@@ -28,8 +30,9 @@ from apps.session.session_records import (
     Record,
     Stroke,
     after_clear,
-    box_of,
+    boxes_of,
     common_length,
+    locators_of,
     objects_of,
     paste,
 )
@@ -94,7 +97,7 @@ class Canvas:
 
     def _clear(self) -> None:
         self._layer = np.full(self.shape, OPEN, np.int16)
-        self._box: Region | None = None
+        self._boxes: list[Region] = []  # outside of which all is background
         self._regions: list[Region] = []  # that the records may change
         self._kept: list[Kept] = []
         self._set_locks({})
@@ -106,7 +109,7 @@ class Canvas:
 
     def marks_now(self) -> np.ndarray:
         """As `all_marks`, but not to be changed, nor to be read after the records have changed: no copy if possible."""
-        return self._marks(self._whole) if self._box or self._locks else self._layer
+        return self._marks(self._whole) if self._boxes or self._locks else self._layer
 
     def marks_in_slice(self, axis: int, index: int) -> np.ndarray:
         """The marks of a slice of a volume, two axes."""
@@ -125,18 +128,34 @@ class Canvas:
         added = [(record, self._region_of(record)) for record in records[kept:]]
         removed = self._regions[kept:]
         region = _hull([*removed, *(part for _, part in added)], self.shape)
+        boxes = boxes_of(records)
+        if (boxes or self._boxes) and len(self.shape) == 2:  # what is outside of all may change everywhere
+            region = self._whole
         marks = self._marks(region)
         if removed:
             self._take_back(records[:kept], _hull(removed, self.shape))
         for record, part in added:
             self._add(record, part)
-        box = box_of(records)
-        self._box = None if box is None else self.region_of_box(box.box)
-        locks = objects_of(records).closed
+        locks = objects_of(records).locked
         if locks != self._locks:
             self._set_locks(locks)
+        taking_part = [box for label, box in boxes.items() if label not in locks]
+        is_around = len(self.shape) == 3 or not self._unboxed(records, boxes)
+        self._boxes = [self.region_of_box(box.box) for box in taking_part] if is_around else []
         self.records = records
         return Change(region, marks, self._marks(region))
+
+    def _unboxed(self, records: Sequence[Record], boxes: dict[int, Box]) -> bool:
+        """Whether an object that has no box takes part."""
+        located = {*objects_of(records).opened, *locators_of(records)}
+        others = {BACKGROUND, *boxes, *self._locks}
+        drawn: set[int] = set()
+        for record in after_clear(records) if boxes else ():
+            if isinstance(record, Stroke):
+                drawn.add(record.label or BACKGROUND)
+            elif isinstance(record, Marks):
+                drawn.update(labels_in(record.marks))
+        return bool(located - others) or any((self._layer == label).any() for label in drawn - others)
 
     def _set_locks(self, locks: dict[int, Lock]) -> None:
         self._locks, self.locked, self.closed = locks, None, None
@@ -156,12 +175,14 @@ class Canvas:
 
     def _marks(self, region: Region) -> np.ndarray:
         marks = self._layer[region].copy()
-        if self._box is not None:
-            common = _both(region, self._box)
-            inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(common, region, strict=True))
-            kept = marks[inside].copy()
-            np.maximum(marks, BACKGROUND, out=marks)  # OPEN is the only mark below
-            marks[inside] = kept
+        if self._boxes:
+            is_outside = marks == OPEN
+            for box in self._boxes:
+                common = _both(region, box)
+                is_outside[
+                    tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(common, region, strict=True))
+                ] = False
+            marks[is_outside] = BACKGROUND
         if self.closed is not None and marks.size:
             import cv2
 

@@ -1,11 +1,12 @@
 """Answers of a session with an image: at once by a warm cut, and in the background by apps.segmentation.fit.
 
     answer grid    the image itself, or a reduced one above LARGE_PIXELS; every stroke is one warm cut of it
-    closed         pixels of locked and held objects; they take no part in cuts, and `labels` adds them
+    closed         pixels of locked objects; they take no part in cuts, and `labels` adds them
+    boxes          what they contain is found by the worker; with several objects, it then is a mask for all answers
     standby        a second solver of the answer grid, which the worker loads with new models; then the two change roles
 
-The labels that the worker finds are those of `segment` and `segment_labels` for the same marks.  They are shown, except
-where the answer grid has changed since.
+The labels that the worker finds are those of `segment` and `segment_labels` for the same marks and boxes.  They are
+shown, except where the answer grid has changed since.
 """
 
 import threading
@@ -19,12 +20,13 @@ from apps.segmentation import fit
 from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.fit import Found, certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
-from apps.segmentation.hints import Hints, ObjectOptions, values_of
+from apps.segmentation.hints import Hints, ObjectOptions, shares_of, values_of
 from apps.segmentation.image_sizes import at_centres, centres
-from apps.segmentation.marks import OBJECT, is_inside, labels_in
+from apps.segmentation.instances import with_boxes_found
+from apps.segmentation.marks import BACKGROUND, is_inside, labels_in
 from apps.segmentation.model import ImageView, Models, prior_of
 from apps.session.canvas import Canvas
-from apps.session.session_records import Box, Locator, Lock, MaskHint, Record, locator_of, objects_of, paste
+from apps.session.session_records import Box, Lock, MaskHint, Record, locators_of, objects_of, paste
 from gridcut.device import DeviceName
 
 
@@ -40,26 +42,36 @@ class Shown(NamedTuple):
 class Start(NamedTuple):
     """What says where objects are, apart from marks.
 
-    locator   the record of an object's box or mask, or None
-    opened    objects that were unlocked, and start from their pixels
-    full      shape of the image
+    boxes    of objects that start from no mask
+    mask     of object 1, or None
+    opened   objects that were unlocked, and start from their pixels
+    full     shape of the image
     """
 
-    locator: Locator | None
+    boxes: tuple[Box, ...]
+    hint: MaskHint | None
     opened: tuple[Lock, ...]
     full: tuple[int, ...]
+
+    @classmethod
+    def of(cls, records: Sequence[Record], full: tuple[int, ...]) -> "Start":
+        """What records say."""
+        found = locators_of(records)
+        boxes = tuple(one for _, one in sorted(found.items()) if isinstance(one, Box))
+        hint = next((one for one in found.values() if isinstance(one, MaskHint)), None)
+        # A later box or mask replaces the pixels.
+        opened = tuple(lock for label, lock in objects_of(records).opened.items() if label not in found)
+        return cls(boxes, hint, opened, full)
 
     @property
     def labels(self) -> tuple[int, ...]:
         """The objects found from it, ascending."""
-        first = () if self.locator is None else (self.locator.label,)
-        return tuple(sorted({*first, *(lock.label for lock in self.opened)}))
+        first = set() if self.hint is None else {self.hint.label}
+        return tuple(sorted(first | {one.label for one in self.boxes} | {one.label for one in self.opened}))
 
     def mask(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """The mask for the engine at a shape: that of the locator, or of all objects if some were unlocked."""
-        mask = None
-        if isinstance(self.locator, MaskHint):
-            mask = self.locator.pixels.values()
+        """The mask for the engine at a shape: that of the hint, or of all objects if some were unlocked."""
+        mask = None if self.hint is None else self.hint.pixels.values()
         if self.opened:
             first = np.zeros(self.full, bool) if mask is None else is_inside(mask)
             mask = paste(first.astype(np.int16), self.opened)
@@ -76,6 +88,7 @@ class ImageAnswers:
         self.shape = to_rgb().shape[:2]
         self._keep, self._device, self._lock = keep, device, lock
         self._image = ImageView(to_rgb, self.shape)
+        self._in_boxes: dict = {}  # what the worker found in each box
         self.is_reduced = self._image.size > fit.LARGE_PIXELS
         self._view = reduced_view(self._image) if self.is_reduced else self._image
         self._view.whole  # noqa: B018  # computed now, so that the first stroke does not wait for it
@@ -91,7 +104,8 @@ class ImageAnswers:
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
         self._objects = objects_of(())
-        self._start = Start(None, (), self.shape)
+        self._start = Start((), None, (), self.shape)
+        self._boxed: tuple[tuple[Box, ...], np.ndarray] | None = None  # boxes, and what was found with them
         self._labels = np.zeros(self._view.shape, np.int16)
         self._shown: Shown | None = None
         self.is_exact = True
@@ -122,8 +136,8 @@ class ImageAnswers:
         return self._labels if locked is None else np.where(locked > 0, locked, self._labels)
 
     def labels(self) -> np.ndarray:
-        """Labels of the image: those of the cuts, and locked and held objects."""
-        locks = self._objects.closed.values()
+        """Labels of the image: those of the cuts, and locked objects."""
+        locks = self._objects.locked.values()
         return paste(self._labels_of_cuts().copy(), locks) if locks else self._labels_of_cuts()
 
     def _labels_of_cuts(self) -> np.ndarray:
@@ -141,14 +155,9 @@ class ImageAnswers:
         np.copyto(labels[part], self._labels[:, columns][rows], where=changed[:, columns][rows])
         return labels
 
-    @property
-    def started(self) -> tuple[int, ...]:
-        """The objects that are found from a box, a mask or their pixels."""
-        return self._start.labels
-
     def present(self) -> tuple[int, ...]:
-        """The labels that marks, a box or a start mask define, and those of locked and held objects."""
-        start = {0, *self._start.labels, *self._objects.held} if self._start.labels or self._objects.held else set()
+        """The labels that marks, a box or a start mask define, and those of locked objects."""
+        start = {0, *self._start.labels} if self._start.labels else set()
         return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start, *self._objects.locked}))
 
     def change_to(self, records: Sequence[Record]) -> None:
@@ -164,19 +173,18 @@ class ImageAnswers:
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
         self._objects, models = objects_of(records), self._models
-        locator = locator_of(records)
-        found_again = None if locator is None else locator.label  # a later box or mask replaces the pixels
-        opened = tuple(lock for label, lock in self._objects.opened.items() if label != found_again)
-        start = Start(locator, opened, self.shape)
+        start = Start.of(records, self.shape)
         if start != self._start or self._canvas.closed is not self._view.closed:
             self._start, self._shown, models = start, None, None
             if self._canvas.closed is not self._view.closed:
                 self._close(self._canvas.closed)
         marked = np.flatnonzero(self._counts).tolist()
-        is_found_later = models is None and isinstance(start.locator, Box)  # by the worker
+        is_single = len({*marked, *start.labels} - {BACKGROUND}) == 1
+        is_found_later = models is None and bool(start.boxes) and (is_single or self._mask is None)  # by the worker
         if not values_of(marked, () if is_found_later else start.labels):
             self._models, self._shown = None, None
-            self._labels = np.full(self._view.shape, marked[0] if marked else 0, np.int16)
+            before = np.where(np.isin(self._labels, start.labels), self._labels, np.int16(0))  # until then
+            self._labels = before if start.labels else np.full(before.shape, marked[0] if marked else 0, np.int16)
             self.is_exact = not start.labels
             return
         if models is not None and {*marked} <= {*models.values}:
@@ -190,7 +198,9 @@ class ImageAnswers:
     def _load_first(self) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
         marks = self._canvas.marks_now()
-        hints = replace(hints_of(marks, self._start, self._keep), boxed=False)  # the depth in a box takes too long
+        hints = hints_of(marks, self._start, self._keep, self._mask)
+        if self._mask is None or hints.is_single:  # what is in a box takes too long
+            hints = replace(hints, boxes={})
         prior = prior_of(self._view, hints)
         models = self._view.models(prior, prior.initial[0], soft=False)
         self._cut.load(self._view.costs(models), marks)
@@ -215,11 +225,14 @@ class ImageAnswers:
             publish()
             return
         hints = hints_of(marks, start, self._keep)
+        hints = with_boxes_found(image, hints, self._device, check, self._in_boxes)
         found = find_labels(image, hints, self._device, check=check, grid=None if self.is_reduced else standby)
         models = _models_of(found)
         near = at_centres(found.labels, view.shape) if len(models.values) > 2 else None
         standby.load(view.costs(models), few, near)
-        preview = keep_parts(standby.solve(check), hints_of(few, start, self._keep).anchors, hints.keep)
+        in_boxes = found.labels if hints.is_single or hints.mask is None else hints.mask
+        boxed = at_centres(in_boxes, view.shape) if start.boxes else None
+        preview = keep_parts(standby.solve(check), hints_of(few, start, self._keep, boxed).anchors, hints.keep)
         shown = None
         if self.is_reduced or not np.array_equal(preview, found.labels):
             solved = certifiable(image, hints, found, self._device)
@@ -228,6 +241,8 @@ class ImageAnswers:
             check()
             if self.answered is None or standby is not self._standby:
                 return
+            if boxed is not None:
+                self._boxed = start.boxes, boxed
             self._use(models, shown, few, records)
         publish()
 
@@ -245,18 +260,27 @@ class ImageAnswers:
         self.is_exact = self._canvas.records == records
         self.answered = answered
 
+    @property
+    def _mask(self) -> np.ndarray | None:
+        """What was found with the boxes; None until then."""
+        return self._boxed[1] if self._boxed is not None and self._boxed[0] == self._start.boxes else None
+
     def _kept(self, labels: np.ndarray) -> np.ndarray:
         """The labels of a cut, of the parts to keep."""
-        hints = hints_of(self._canvas.marks_now(), self._start, self._keep)
+        hints = hints_of(self._canvas.marks_now(), self._start, self._keep, self._mask)
         return keep_parts(labels, hints.anchors, hints.keep)
 
 
-def hints_of(marks: np.ndarray, start: Start, keep: str) -> Hints:
-    """What the engine is told: marks, and the box or mask, on any grid; `keep` applies to marks alone."""
-    options = ObjectOptions(keep if start.locator is None or keep == "all" else None)
-    label = OBJECT if start.locator is None else start.locator.label
-    is_boxed = isinstance(start.locator, Box)
-    return Hints(marks, mask=start.mask(marks.shape), options=options, boxed=is_boxed, label=label)
+def hints_of(marks: np.ndarray, start: Start, keep: str, boxed: np.ndarray | None = None) -> Hints:
+    """What the engine is told: marks, boxes and masks, on any grid; `keep` applies to marks, and to several objects.
+
+    boxed   what was found with the boxes, if there are several objects
+    """
+    boxes = {one.label: shares_of(one.box, start.full) for one in start.boxes}
+    hints = Hints(marks, mask=start.mask(marks.shape), boxes=boxes)
+    is_located = start.hint is not None or (bool(boxes) and hints.is_single)
+    mask = hints.mask if hints.is_single or not boxes or boxed is None else boxed
+    return replace(hints, options=ObjectOptions(None if is_located and keep != "all" else keep), mask=mask)
 
 
 def _models_of(found: Found) -> Models:

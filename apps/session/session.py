@@ -14,7 +14,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import tidied
 from apps.segmentation.hints import ObjectOptions
 from apps.segmentation.marks import BACKGROUND
-from apps.session.canvas import Canvas, Change
+from apps.session.canvas import Canvas
 from apps.session.image_answers import ImageAnswers
 from apps.session.label_maps import label_map_of
 from apps.session.latest_work import LatestWork
@@ -37,16 +37,12 @@ from apps.session.session_records import (
     Clear,
     Delete,
     Describe,
-    Lock,
     Record,
     RecordHistory,
-    Stroke,
     Unlock,
     as_json,
-    box_of,
     check_label,
     effective,
-    hold_of,
     locks_of,
     make_box,
     make_description,
@@ -228,29 +224,28 @@ class Session(Uncopied):
         """
         stroke = make_stroke(points, radius, label, self.shape, axis, slice, not final)
         self._check_open(label)
-        self._draw(stroke, final=final)
+        self._add(stroke, final=final)
 
     def erase(
         self, points: ArrayLike, radius: float, axis: int | None = None, slice: int | None = None, *, final: bool = True
     ) -> None:
         """Remove the strokes below a stroke; parameters as in `stroke`."""
-        self._draw(make_stroke(points, radius, None, self.shape, axis, slice, not final), final=final)
+        self._add(make_stroke(points, radius, None, self.shape, axis, slice, not final), final=final)
 
     def box(self, box: Sequence[int], label: int = 1) -> None:
-        """Find an object in a box in pixels, half open; all outside is background.
+        """Find an object in a box in pixels, half open.
 
         (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume, there of object 1.  The object is found in
         the background, and later strokes correct it.  A box replaces an earlier one of the object, and its start mask.
 
-        In an image, other objects keep the pixels found before, and the object keeps those found in the box when
-        another one is drawn, until its label is drawn again, or a stroke over its pixels: it is then found from its
-        pixels and strokes.  For this, a stroke of another object waits until the object in the box is found.
+        The result of boxes and strokes of several objects is that of `segment_labels`, in whatever order they were
+        drawn.  If all objects of an image have a box, all outside is background; in a volume, it always is.
 
         Raises InputError for anything else, for a box without pixels or with all, and for a locked object.
         """
         one = make_box(box, self.shape, label)
         self._check_open(one.label)
-        self._draw(one)
+        self._add(one)
 
     def start_from(self, mask: ArrayLike) -> None:
         """Start from a rough or soft mask of an image, or a rough one of the volume's shape.
@@ -266,15 +261,15 @@ class Session(Uncopied):
         if labels is not None:
             check_same_size(labels, self.shape, "mask")
             locked = objects_of(self._history.records).locked.values()
-            held = paste(np.zeros(self.shape, np.uint8), locked) > 0
-            locks = locks_of(np.where(held, np.uint8(0), labels), is_start=True)
+            closed = paste(np.zeros(self.shape, np.uint8), locked) > 0
+            locks = locks_of(np.where(closed, np.uint8(0), labels), is_start=True)
             for lock in locks:
                 self._check_open(lock.label)
             self._add(*locks)
             return
         hint = make_mask_hint(mask, self.shape)
         self._check_open(hint.label)
-        self._draw(hint)
+        self._add(hint)
 
     def set_strokes(self, strokes: ArrayLike, start: ArrayLike | None = None) -> None:
         """Replace all strokes, also boxes and start masks, by those of an array, and answer.
@@ -375,15 +370,13 @@ class Session(Uncopied):
                 canvas.change_to(self._history.records)
                 marks = np.where((found == label) | (found == BACKGROUND), canvas.all_marks(), BACKGROUND)
                 labels = tidied(labels, marks, int(SMALL * np.count_nonzero(labels)), keep_one=True)
-            objects = objects_of(self._history.records)
-            is_start = label in objects.opened or (label in objects.held and objects.held[label].is_start)
-            self._add(*locks_of(labels, is_start))
+            self._add(*locks_of(labels, is_start=label in objects_of(self._history.records).opened))
 
     def unlock(self, label: int) -> None:
         """Let a locked object take part again, with its strokes or box; one of a label map starts from its pixels."""
         if check_label(label) not in objects_of(self._history.records).locked:
             raise InputError(f"object {label} is not locked")
-        self._draw(Unlock(label))
+        self._add(Unlock(label))
 
     def delete(self, label: int) -> None:
         """Remove the strokes, the box and the name of an object; for the first one, also the start mask."""
@@ -394,48 +387,6 @@ class Session(Uncopied):
         """Raise InputError for a locked object."""
         if label in objects_of(self._history.records).locked:
             raise InputError(f"object {label} is locked; unlock it first")
-
-    def _draw(self, record: Record, *, final: bool = True) -> None:
-        """Add a record that draws on objects; what was found of the others stays.
-
-        An object in a box is found alone.  So it is held when another one is drawn, and its box holds all others that
-        were drawn before.  A held object takes part again, from its pixels or marks, when it is drawn, or a stroke
-        covers some of its pixels.
-        """
-        records, pixels = self._history.records, None
-        are_apart = len(self.shape) == 2 and (box_of(records) is not None or objects_of(records).held)
-        if are_apart and isinstance(record, Stroke):
-            pixels = Canvas(self.shape, self.shape).change_to((replace(record, label=BACKGROUND),))
-        if self._left_by(record, pixels):
-            self.wait()  # the final answer is held
-        with self._lock:
-            left, held = self._left_by(record, pixels), objects_of(self._history.records).held
-            holds = [hold_of(self.labels, label, label in self._answers.started) for label in sorted(left)]
-            closed = held | {lock.label: lock for lock in holds}
-            again = sorted(self._drawn_by(record, pixels, closed) & {*closed})
-            self._add(*holds, *(Unlock(label, is_part=True) for label in again), record, final=final)
-
-    def _left_by(self, record: Record, pixels: Change | None) -> set[int]:
-        """The objects that a record leaves, to be held."""
-        with self._lock:
-            self._settle()
-            records = self._history.records
-            objects = objects_of(records)
-            drawn = self._drawn_by(record, pixels, objects.held)
-            box = box_of((*records, *(Unlock(label) for label in drawn & {*objects.held}), record))
-            if box is None or len(self.shape) == 3:
-                return set()
-            live = {*self._answers.present()} - {BACKGROUND, *objects.closed}
-            return live - drawn if drawn == {box.label} else live & {box.label} if drawn else set()
-
-    def _drawn_by(self, record: Record, pixels: Change | None, held: dict[int, Lock]) -> set[int]:
-        """The objects that a record draws: that of its label, and held ones of which a stroke covers pixels."""
-        label = getattr(record, "label", None)
-        drawn = {label} if label else set()
-        if pixels is not None and held:
-            labels = paste(np.zeros(self.shape, np.uint8), held.values())[pixels.region]
-            drawn |= {*np.unique(labels[pixels.after == BACKGROUND]).tolist()} - {0}
-        return drawn
 
     # Answers
 

@@ -30,8 +30,10 @@ def export_image(
     `image` is the image's file, and `objects` are those of `Session.objects`.
     """
     _check_kind(kind, KINDS)
-    if kind not in ANNOTATIONS and not (kind == "labels" and suffix_of(path) in TIFF):
-        _check_png(path, kind)
+    suffixes = {"labels": (".png", *TIFF), **dict.fromkeys(ANNOTATIONS, (suffix_of(path),))}.get(kind, (".png",))
+    if suffix_of(path) not in suffixes:
+        more = " or .tif" if kind == "labels" else ""
+        raise InputError(f"path: {path.name!r} must end in .png{more} for the kind {kind}")
     return write_bytes(path, encoded_result(kind, path, rgb, labels, image, objects=objects), "path")
 
 
@@ -50,9 +52,3 @@ def export_volume(path: Path, kind: str, labels: np.ndarray, spacing, source: Vo
 def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:
     if kind not in kinds:
         raise InputError(f"kind must be one of {', '.join(kinds)}, got {kind!r}")
-
-
-def _check_png(path: Path, kind: str) -> None:
-    if suffix_of(path) != ".png":
-        more = " or .tif" if kind == "labels" else ""
-        raise InputError(f"path: {path.name!r} must end in .png{more} for the kind {kind}")

@@ -4,13 +4,13 @@ A session is the list of its records.  Everything else, marks, models and labels
 removes a record, and a stored session is the list.  Masks inside records are compressed.
 
 A locked object keeps the pixels of its record, whatever is marked later.  It takes no part in cuts: its pixels are not
-in them, and nothing else gets its label.  A held object does so, too, until its label or its pixels are drawn again.
+in them, and nothing else gets its label.
 """
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,7 +87,7 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box, half open, around an object, which is found alone; all outside is background.
+    """A box, half open, around an object, which is inside.  If all objects have one, all outside is background.
 
     (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume.
     """
@@ -141,8 +141,6 @@ class Lock:
     is_start : bool
         Whether they are those of a mask and not of marks, so that an unlocked object starts from them.  They replace
         its earlier box and mask.
-    is_held : bool
-        Whether the object is not locked, but held while others are drawn.
     """
 
     label: int
@@ -150,15 +148,13 @@ class Lock:
     pixels: PackedMask
     is_start: bool = False
     is_part: bool = False
-    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
-    """A locked or held object takes part in cuts again."""
+    """A locked object takes part in cuts again."""
 
     label: int
-    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,41 +195,32 @@ class Objects(NamedTuple):
 
     described   name and colour, by label
     locked      the locked objects, by label
-    held        those that are held
     opened      those that were unlocked and start from their pixels
     """
 
     described: dict[int, Describe]
     locked: dict[int, Lock]
-    held: dict[int, Lock]
     opened: dict[int, Lock]
-
-    @property
-    def closed(self) -> dict[int, Lock]:
-        """The objects that take no part in cuts; locked ones are last, as their pixels hide those of others."""
-        return self.held | self.locked
 
 
 def objects_of(records: Sequence[Record]) -> Objects:
     """What records say about objects."""
-    objects = Objects({}, {}, {}, {})
-    described, locked, held, opened = objects
+    objects = Objects({}, {}, {})
+    described, locked, opened = objects
     for record in records:
         if isinstance(record, Describe):
             described[record.label] = record
         elif isinstance(record, Lock):
-            for others in (locked, held, opened):
-                others.pop(record.label, None)
-            (held if record.is_held else locked)[record.label] = record
+            opened.pop(record.label, None)
+            locked[record.label] = record
         elif isinstance(record, Unlock):
-            lock = locked.pop(record.label, None) or held.pop(record.label, None)
+            lock = locked.pop(record.label, None)
             if lock is not None and lock.is_start:
                 opened[record.label] = lock
         elif isinstance(record, Delete):
             for found in objects:
                 found.pop(record.label, None)
         elif isinstance(record, Clear):
-            held.clear()
             opened.clear()
     return objects
 
@@ -255,36 +242,25 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
     return (*before.described.values(), *before.locked.values(), *last)
 
 
-def locator_of(records: Sequence[Record]) -> Locator | None:
-    """The last box or mask of an object that takes part in cuts.
-
-    A box replaces masks, but remains background outside if one follows.
-    """
-    return next(_locators(records), None)
-
-
-def box_of(records: Sequence[Record]) -> Box | None:
-    """The last box of an object that takes part in cuts, outside of which all is background."""
-    return next((one for one in _locators(records) if isinstance(one, Box)), None)
-
-
-def _locators(records: Sequence[Record]) -> Iterator[Locator]:
-    """The boxes and masks in effect, the last one first."""
-    replaced = {*objects_of(records).closed}
+def locators_of(records: Sequence[Record]) -> dict[int, Locator]:
+    """The last box or mask of each object that takes part in cuts."""
+    found: dict[int, Locator] = {}
+    replaced = {*objects_of(records).locked}
     for record in reversed(after_clear(records)):
         if isinstance(record, Locator) and record.label not in replaced:
-            yield record
+            found.setdefault(record.label, record)
         elif isinstance(record, Delete) or (isinstance(record, Lock) and record.is_start):
             replaced.add(record.label)
+    return found
 
 
 def boxes_of(records: Sequence[Record]) -> dict[int, Box]:
-    """The last box of each object, also of those that are locked or held."""
+    """The last box of each object, also of those that are locked; one before a mask is still around the object."""
     boxes: dict[int, Box] = {}
     for record in after_clear(records):
         if isinstance(record, Box):
             boxes[record.label] = record
-        elif isinstance(record, Delete):
+        elif isinstance(record, Delete) or (isinstance(record, Lock) and record.is_start):
             boxes.pop(record.label, None)
     return boxes
 
@@ -306,14 +282,6 @@ def locks_of(labels: np.ndarray, is_start: bool) -> list[Lock]:
         pixels = PackedMask.of(labels[rows, columns] == label)
         locks.append(Lock(label, box, pixels, is_start, label != found[-1][0]))
     return locks
-
-
-def hold_of(labels: np.ndarray, label: int, is_start: bool) -> Lock:
-    """The record that holds an object with its pixels in labels (H, W), perhaps none, undone with the next record."""
-    lock = next(iter(locks_of(np.where(labels == label, labels, np.int16(0)), is_start)), None)
-    if lock is None:
-        lock = Lock(label, (0, 0, 1, 1), PackedMask.of(np.zeros((1, 1), bool)), is_start)
-    return replace(lock, is_part=True, is_held=True)
 
 
 def paste(labels: np.ndarray, locks: Iterable[Lock]) -> np.ndarray:
@@ -467,7 +435,7 @@ READERS: dict[str, Callable[..., Record]] = {  # of the shape of the grid, the c
     "strokes": lambda shape, data: Marks(PackedMask.of_data(data, shape, np.uint8)),
     "describe": lambda shape, _, **given: make_description(**given),
     "lock": _stored_lock,
-    "unlock": lambda shape, _, label, is_part=False: Unlock(check_label(label), is_part),
+    "unlock": lambda shape, _, label: Unlock(check_label(label)),
     "delete": lambda shape, _, label: Delete(check_label(label)),
     "clear": lambda shape, _, is_part=False: Clear(is_part),
 }

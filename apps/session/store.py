@@ -30,7 +30,7 @@ from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
 from apps.segmentation import KEEP
 from apps.segmentation.hints import Hints, ObjectOptions
-from apps.segmentation.marks import OBJECT, OPEN, has_both
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
 from apps.session.session_records import (
     Box,
     Marks,
@@ -40,11 +40,11 @@ from apps.session.session_records import (
     RecordHistory,
     Stroke,
     as_json,
-    box_of,
+    boxes_of,
     common_length,
     effective,
     from_json,
-    locator_of,
+    locators_of,
     objects_of,
     paste,
 )
@@ -357,15 +357,16 @@ def hints_in(stored: Stored, shape: tuple[int, int]) -> Hints:
     records = effective(stored.history.records)
     canvas = Canvas(shape, shape)
     canvas.change_to([record for record in records if not isinstance(record, Box)])
-    box, locator = box_of(records), locator_of(records)
+    boxes, locator = boxes_of(records), locators_of(records).get(OBJECT)
     mask = locator.pixels.values() if isinstance(locator, MaskHint) else None
     found = None if stored.labels is None else stored.labels > 0
-    if closed := objects_of(records).closed:  # a box would exclude these objects
-        kept = paste(np.zeros(shape, np.uint8), closed.values()) > 0 if found is None else found
-        box, mask = (None, kept) if has_both(kept) else (box, mask)
-    marks = np.minimum(canvas.all_marks(), OBJECT)
-    place: Any = None if box is None else box.box  # of an image, so it has four numbers
-    return Hints(marks, place, mask, found, options=stored.options)
+    marks = canvas.all_marks()
+    is_apart = boxes and len({*labels_in(marks), *boxes} - {BACKGROUND}) > 1  # a box would exclude the other objects
+    if (locked := objects_of(records).locked) or is_apart:
+        kept = paste(np.zeros(shape, np.uint8), locked.values()) > 0 if found is None else found
+        boxes, mask = ({}, kept) if has_both(kept) else (boxes, mask)
+    place: Any = next((one.box for one in boxes.values()), None)  # of an image, so it has four numbers
+    return Hints(np.minimum(marks, OBJECT), place, mask, found, options=stored.options)
 
 
 def stored_of(hints: Hints, mask: np.ndarray) -> Stored:

@@ -15,12 +15,12 @@ import numpy as np
 from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.grid_cut import GridCut
-from apps.segmentation.marks import OPEN
+from apps.segmentation.marks import OBJECT, OPEN
 from apps.segmentation.part_cut import PartCut
 from apps.segmentation.terms import blend
 from apps.segmentation.volume_view import BINS, Histograms, VolumeView
 from apps.session.canvas import Canvas, Change
-from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locator_of
+from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locators_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_corrections import VolumeCorrections
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
@@ -194,7 +194,7 @@ class VolumeAnswers:
 
     def _set_locator(self, records: Sequence[Record]) -> None:
         """Use the last box or start mask."""
-        locator = locator_of(records)
+        locator = locators_of(records).get(OBJECT)
         if locator is not self._locator:
             self._locator, self._prior, self._models = locator, None, None
             self._is_known = self.is_exact = False

@@ -17,7 +17,7 @@ import numpy as np
 
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in
 from apps.session.canvas import Canvas
-from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length, is_part, locator_of
+from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length, is_part, locators_of
 
 REACH = 1.0  # cube roots of the volume of the objects
 MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept
@@ -77,7 +77,7 @@ class VolumeCorrections:
         self._canvas.change_to(records[: 0 if last is None else last.count])
         change = self._canvas.change_to(records)
         marks = self._canvas.all_marks()
-        located = () if locator_of(records) is None else (BACKGROUND, OBJECT)
+        located = () if not locators_of(records) else (BACKGROUND, OBJECT)
         values = tuple(sorted({*labels_in(marks), *located}))
         if len(values) < 2:
             return Step(len(records), values, None, 0)

@@ -7,7 +7,7 @@ from scipy import ndimage
 
 import gridcut
 from apps.segmentation.terms import FORBIDDEN
-from apps.session.session_records import Box, Lock, Marks, Stroke, Unlock, effective
+from apps.session.session_records import Box, Lock, Marks, MaskHint, Stroke, Unlock, effective
 
 
 def disc_scene(height=40, width=56, seed=0, noise=18):
@@ -20,21 +20,22 @@ def disc_scene(height=40, width=56, seed=0, noise=18):
 
 
 def painted(records, shape, full):
-    """Marks of records on a grid, from the distance of every pixel to every segment; none in held objects."""
+    """Marks of records on a grid, from the distance of every pixel to every segment; none in locked objects."""
     down, across = shape[0] / full[0], shape[1] / full[1]
     y, x = (axis + 0.5 for axis in np.mgrid[: shape[0], : shape[1]])
     layer = np.full(shape, -1, np.int16)
-    boxes, closed = {}, {}
+    boxes, closed, located = {}, {}, set()
     for record in effective(records):
         if isinstance(record, Box):
-            boxes.pop(record.label, None)
             boxes[record.label] = record.box
+        elif isinstance(record, MaskHint):
+            located |= {record.label}
         elif isinstance(record, Lock):
             closed[record.label] = record
             if record.is_start:
                 boxes.pop(record.label, None)
         elif isinstance(record, Unlock):
-            del closed[record.label]
+            located |= {record.label} if closed.pop(record.label).is_start else set()
         elif isinstance(record, Marks):
             marks = marks_on(record.marks, shape)
             layer = np.where(marks == -1, layer, marks)
@@ -42,9 +43,14 @@ def painted(records, shape, full):
             points = np.array(record.points) * (across, down)
             covered = near_polyline(x, y, points, max(0.5, record.radius * across))
             layer[covered] = -1 if record.label is None else record.label
-    for x0, y0, x1, y1 in [box for label, box in boxes.items() if label not in closed][-1:]:
-        outside = (y < int(y0 * down)) | (y > np.ceil(y1 * down)) | (x < int(x0 * across)) | (x > np.ceil(x1 * across))
-        layer[(layer == -1) & outside] = 0
+    around = [box for label, box in boxes.items() if label not in closed]
+    if around and {*np.unique(layer).tolist(), *located} <= {-1, 0, *boxes, *closed}:
+        outside = layer == -1
+        for x0, y0, x1, y1 in around:
+            outside &= (
+                (y < int(y0 * down)) | (y > np.ceil(y1 * down)) | (x < int(x0 * across)) | (x > np.ceil(x1 * across))
+            )
+        layer[outside] = 0
     layer[np.isin(layer, [*closed])] = -1
     for lock in closed.values():
         layer[pixels_of(lock, full)[np.ix_((y[:, 0] / down).astype(int), (x[0] / across).astype(int))]] = -1
@@ -52,7 +58,7 @@ def painted(records, shape, full):
 
 
 def pixels_of(lock, shape):
-    """The pixels of a locked or held object, bool."""
+    """The pixels of a locked object, bool."""
     x0, y0, x1, y1 = lock.box
     pixels = np.zeros(shape, bool)
     pixels[y0:y1, x0:x1] = lock.pixels.values()

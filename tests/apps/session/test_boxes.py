@@ -1,13 +1,14 @@
-"""A box belongs to the object that it was drawn for, and what was found of other objects stays."""
+"""Boxes and strokes of several objects are one problem with several labels, in whatever order they were drawn."""
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, segment
+from apps import cli, segment, segment_labels
 from apps.common.images import InputError
 from apps.session import Session
-from apps.session.session_records import boxes_of
+from apps.session.canvas import Canvas
+from apps.session.session_records import boxes_of, make_stroke
 from tests.apps.conftest import iou
 from tests.apps.session.scenes import near_polyline
 
@@ -50,7 +51,7 @@ def draw_second(session, kind):
 def test_a_second_object_takes_nothing_from_the_first(flowers, kind):
     first = flowers.labels == 1
     draw_second(flowers, kind)
-    np.testing.assert_array_equal(flowers.labels == 1, first)
+    assert iou(flowers.labels == 1, first) > 0.95
     assert iou(flowers.labels == 2, TRUTH == 2) > 0.9
     assert {1, 2} <= {*flowers.objects}
     assert not any(one["locked"] for one in flowers.objects.values())
@@ -94,6 +95,44 @@ def test_three_boxes_of_three_objects(flowers, tmp_path):
     assert iou(np.array(Image.open(tmp_path / "out" / "photo-mask.png")) > 0, TRUTH > 0) > 0.9
 
 
+@pytest.mark.parametrize("boxed", [(1, 2, 3), (1, 3), (2,)])
+@pytest.mark.parametrize("is_locked", [False, True])
+def test_the_labels_are_those_of_the_library_in_any_order(boxed, is_locked):
+    """Three objects and the background, by boxes and strokes; a locked object takes no part in the library's image."""
+    places = {1: [(17, 19), (24, 19)], 2: [(50, 25), (58, 25)], 3: [(23, 45), (29, 45)], 0: [(2, 57), (10, 57)]}
+    strokes = {label: points for label, points in places.items() if label not in boxed}
+    canvas = Canvas(TRUTH.shape, TRUTH.shape)
+    canvas.change_to([make_stroke(points, 1.5, label, TRUTH.shape) for label, points in strokes.items()])
+    marks = canvas.all_marks()
+    marks = np.where(marks == -1, 0, np.where(marks == 0, 9, marks))
+    boxes = {label: BOXES[label] for label in boxed}
+    expected = segment_labels(IMAGE, marks, boxes=boxes, background=9, device="cpu")
+    expected.check()
+    assert all(iou(expected.labels == label, TRUTH == label) > 0.9 for label in BOXES)
+    found = []
+    for order in ((0, 1, 2, 3), (3, 1, 0, 2), (2, 3, 1, 0)):
+        with Session(IMAGE, device="cpu") as session:
+            if is_locked:  # beside the others, where the image is background
+                session.stroke([(66, 50)], 3, 7)
+                session.lock(7)
+                session.clear()
+            locked = session.labels == 7
+            for label in order:
+                if label in boxes:
+                    session.box(boxes[label], label)
+                else:
+                    session.stroke(strokes[label], 1.5, label)
+            session.wait()
+            found.append(session.labels)
+            if is_locked:
+                np.testing.assert_array_equal(session.labels == 7, locked)
+                assert all(iou(session.labels == label, TRUTH == label) > 0.9 for label in BOXES)
+                session.unlock(7)
+                session.wait()
+            np.testing.assert_array_equal(session.labels, expected.labels)
+    assert all(np.array_equal(one, found[0]) for one in found)
+
+
 def test_a_stroke_corrects_the_object_on_which_it_lies(flowers):
     """Of its own label, of another one, or of the background; the objects beside it keep their pixels."""
     flowers.box(BOXES[2], 2)
@@ -105,7 +144,7 @@ def test_a_stroke_corrects_the_object_on_which_it_lies(flowers):
         flowers.wait()
         drawn = near_polyline(*np.meshgrid(np.arange(76) + 0.5, np.arange(60) + 0.5), np.array(points, float), 1.5)
         assert (flowers.labels[drawn] == label).all()
-        np.testing.assert_array_equal(flowers.labels == 2, before == 2)
+        assert iou(flowers.labels == 2, before == 2) > 0.95
         assert (flowers.labels == 1).sum() > 0.3 * (before == 1).sum()
         assert flowers.undo()
         flowers.wait()

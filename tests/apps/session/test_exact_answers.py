@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from apps.segmentation.fit import find_labels
-from apps.segmentation.hints import Hints, ObjectOptions, values_of
+from apps.segmentation.hints import Hints, ObjectOptions, shares_of, values_of
+from apps.segmentation.instances import with_boxes_found
 from apps.segmentation.marks import is_inside, labels_in
 from apps.segmentation.model import ImageView
 from apps.session import Session
-from apps.session.session_records import Box, MaskHint, locator_of, objects_of, paste
+from apps.session.session_records import Box, MaskHint, locators_of, objects_of, paste
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
 from tests.tiers import in_quick_tier
 
@@ -63,12 +64,14 @@ def check_answer(session, image):
         np.testing.assert_array_equal(answers._canvas.all_marks(), marks)
         models = answers._models
         if models is None:
+            if answers._start.boxes:  # the worker finds what they contain
+                return
             given = np.unique(marks[marks >= 0])
             assert len(given) < 2
             assert (answers._labels == (given[0] if given.size else 0)).all()
             return
         view = answers._view
-        keep = "touching" if answers._start.locator is None else "all"
+        keep = "all" if answers._start.boxes or answers._start.hint else "touching"
         answers._cut.solved.check()
         if len(models.values) == 2:
             np.testing.assert_array_equal(answers._labels, cold_labels(view, models, marks, keep))
@@ -119,23 +122,25 @@ def check_settled(session, image):
     records = session._history.records
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
-    source = locator_of(records)
-    label = 0 if source is None else source.label
-    mask = source.pixels.values() if isinstance(source, MaskHint) else None
+    sources = locators_of(records)
+    boxes = {label: shares_of(one.box, session.shape) for label, one in sources.items() if isinstance(one, Box)}
+    mask = next((one.pixels.values() for one in sources.values() if isinstance(one, MaskHint)), None)
     objects = objects_of(records)
-    opened = [lock for lock in objects.opened.values() if lock.label != label]
+    opened = [lock for lock in objects.opened.values() if lock.label not in sources]
+    is_hinted = mask is not None
     if opened:
         mask = paste(np.zeros(session.shape, np.int16) if mask is None else is_inside(mask).astype(np.int16), opened)
     expected = np.zeros(session.shape, np.int16)
-    closed = paste(expected.copy(), objects.closed.values()) > 0
-    if values_of(labels_in(marks), {label, *(lock.label for lock in opened)} - {0}):
-        is_boxed, options = isinstance(source, Box), ObjectOptions("touching" if source is None else None)
-        hints = Hints(marks, mask=mask, options=options, boxed=is_boxed, label=label or 1)
+    closed = paste(expected.copy(), objects.locked.values()) > 0
+    if values_of(labels_in(marks), {*sources, *(lock.label for lock in opened)}):
+        is_all = is_hinted or (boxes and Hints(marks, mask=mask, boxes=boxes).is_single)
+        hints = Hints(marks, mask=mask, options=ObjectOptions(None if is_all else "touching"), boxes=boxes)
         view = ImageView(lambda: np.float32(image) / np.float32(255), session.shape)
-        expected = find_labels(view.without(closed if closed.any() else None), hints, "cpu").labels
+        view = view.without(closed if closed.any() else None)
+        expected = find_labels(view, with_boxes_found(view, hints, "cpu"), "cpu").labels
     elif 0 < len(labels_in(marks)):
         expected[:] = labels_in(marks)[0]
-    np.testing.assert_array_equal(session.labels, paste(expected.copy(), objects.closed.values()))
+    np.testing.assert_array_equal(session.labels, paste(expected.copy(), objects.locked.values()))
 
 
 def fresh_labels(session, image, **options):
