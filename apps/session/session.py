@@ -37,6 +37,7 @@ from apps.session.session_records import (
     Clear,
     Delete,
     Describe,
+    Lock,
     Record,
     RecordHistory,
     Unlock,

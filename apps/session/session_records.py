@@ -10,7 +10,7 @@ in them, and nothing else gets its label.
 import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -155,6 +155,7 @@ class Unlock:
     """A locked object takes part in cuts again."""
 
     label: int
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,7 +436,7 @@ READERS: dict[str, Callable[..., Record]] = {  # of the shape of the grid, the c
     "strokes": lambda shape, data: Marks(PackedMask.of_data(data, shape, np.uint8)),
     "describe": lambda shape, _, **given: make_description(**given),
     "lock": _stored_lock,
-    "unlock": lambda shape, _, label: Unlock(check_label(label)),
+    "unlock": lambda shape, _, label, is_part=False: Unlock(check_label(label), is_part),
     "delete": lambda shape, _, label: Delete(check_label(label)),
     "clear": lambda shape, _, is_part=False: Clear(is_part),
 }
