@@ -1,7 +1,6 @@
 """What `cutmatch segment` does with a clip: its strokes, the masks and the overlay video, the report and its line."""
 
 import os
-import re
 from collections import deque
 from functools import partial
 from pathlib import Path
@@ -14,24 +13,11 @@ from apps.common.images import READABLE, InputError, as_floats, check_same_size,
 from apps.common.stems import stem_of
 from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, companion_of, image_items
 from apps.run.program import Work, frame_bar, report_of
-from apps.segmentation.location import FILES, OF_CLIPS, OPTIONS, either
+from apps.segmentation.location import FILES, LOCATING, check_options, numbered
 from apps.segmentation.result_files import kinds_in
 from apps.segmentation.strokes import parse_box
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
-NOT_FOR_CLIPS = (
-    *(option for option in OPTIONS if option not in OF_CLIPS),
-    "volume",
-    "save_session",
-    "fill_holes",
-    "min_area",
-    "soft_strokes",
-    "keep",
-    "truth",
-    "spacing",
-    "band",
-    "connectivity",
-)
 KINDS = ("mask", "overlay", "cutout")  # files of a clip
 DEFAULT_KINDS = ("mask", "overlay")
 MAX_LISTED = 3  # key frames in a line, with the frames that follow them
@@ -45,11 +31,8 @@ def is_clip(name: str) -> bool:
 
 def plan(chosen) -> Work:
     """The clips of a run; InputError for options that clips do not have."""
-    given: dict[str, Any] = {option: getattr(chosen, option) for option in OF_CLIPS if passed(chosen, option)}
-    if not given:
-        raise InputError(f"a clip requires {either(OF_CLIPS)}, got {passed(chosen, *OPTIONS)[0]}")
-    if others := passed(chosen, *NOT_FOR_CLIPS):
-        raise InputError(f"{others[0]} does not apply to a clip; omit it")
+    check_options(chosen, "clip")
+    given: dict[str, Any] = {option: getattr(chosen, option) for option in LOCATING["clip"] if passed(chosen, option)}
     chosen.kinds = kinds_in(chosen.write, KINDS, DEFAULT_KINDS, "a clip has no {}; the kinds of a clip are {}")
     clips = [Path(name) for name in chosen.image]
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
@@ -156,36 +139,18 @@ def _followers(rows, key: int) -> str:
     return f"{frames[0]} to {frames[-1]} follow {key}"
 
 
-def stroke_files(strokes: Path, option: str, stems: list[str]) -> dict[int, Path]:
-    """The stroke images in a file or folder by the number of their frame.
+def stroke_files(strokes: Path, option: str, names: list[str]) -> dict[int, Path]:
+    """The stroke images in a file or folder by the number of their frame; `names` as of `numbered`.
 
-    stems   names of the frames of a folder, without suffix, in order; empty for a video
-
-    An image of a folder of strokes belongs to the frame of the same name, else to the frame whose number is the last in
-    its name; a single image without a number to frame 0.  Raises InputError for an image without a frame, for two
-    images of one frame, and for a folder without images.
+    A single image without a number is of frame 0.  Raises InputError as `numbered`, and for a folder without images.
     """
     if not os.path.isdir(strokes):
-        return {_number(strokes, stems, option, 0): strokes}
+        has_name = strokes.stem in names or any(map(str.isdigit, strokes.stem))
+        return numbered([strokes], names, option, "frame") if has_name else {0: strokes}
     images = sorted(p for p in strokes.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
     if not images:
         raise InputError(f"{option}: folder {str(strokes)!r} holds no image; name one like its frame, as 0030.png")
-    files: dict[int, Path] = {}
-    for path in images:
-        other = files.setdefault(number := _number(path, stems, option), path)
-        if other != path:
-            raise InputError(f"{option}: {other.name!r} and {path.name!r} both mark frame {number}; keep one of them")
-    return files
-
-
-def _number(path: Path, stems, option: str, default: int | None = None) -> int:
-    if path.stem in stems:
-        return stems.index(path.stem)
-    if numbers := re.findall(r"\d+", path.stem):
-        return int(numbers[-1])
-    if default is None:
-        raise InputError(f"{option}: {path.name!r} names no frame; name it by the number of its frame, as 0030.png")
-    return default
+    return numbered(images, names, option, "frame")
 
 
 def _stems(clip: Path) -> list[str]:

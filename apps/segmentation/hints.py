@@ -42,12 +42,7 @@ class ObjectOptions(NamedTuple):
 
     def or_else(self, stored: "ObjectOptions") -> "ObjectOptions":
         """These options, where they are given, and else the stored ones."""
-        return ObjectOptions(
-            self.keep or stored.keep,
-            self.fill_holes or stored.fill_holes,
-            self.min_area or stored.min_area,
-            self.soft_strokes or stored.soft_strokes,
-        )
+        return ObjectOptions(*(own or other for own, other in zip(self, stored, strict=True)))
 
 
 DEFAULTS = ObjectOptions()

@@ -1,6 +1,7 @@
 """The options that say where the object is, and the files they name, for images, volumes, clips and the page."""
 
 import os
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,8 +23,17 @@ OPTIONS = {  # and their help
     "label_strokes": "strokes of several objects, with a value or colour for each, or a folder of them",
     "resume_session": "add to the strokes of an earlier run, stored by --save-session",
 }
-OF_VOLUMES = ("strokes", "start", "label_strokes")
-OF_CLIPS = ("strokes", "box", "trimap", "start")
+LOCATING = {  # those of each kind of input
+    "image": tuple(OPTIONS),
+    "volume": ("strokes", "start", "label_strokes"),
+    "clip": ("strokes", "box", "trimap", "start"),
+}
+PARTS = ("keep", "fill_holes", "min_area", "truth", "volume")
+APPLYING = {  # further options, of those that do not apply to all
+    "image": (*PARTS, "save_session", "write", "soft_strokes"),
+    "volume": (*PARTS, "spacing", "band", "connectivity"),
+    "clip": ("write",),
+}
 # What the file of an option holds, of which each image has its own.
 FILES = {"strokes": "stroke image", "trimap": "trimap", "start": "mask", "label_strokes": "stroke image or volume"}
 
@@ -49,12 +59,40 @@ def check_location(chosen: Namespace) -> None:
         raise InputError("pass --strokes or --trimap, got both; paint the strokes into the trimap")
 
 
+def check_options(chosen: Namespace, kind: str) -> None:
+    """Raise InputError unless an option says where the object of a kind of input is, and all apply to this kind."""
+    if not passed(chosen, *LOCATING[kind]):
+        raise InputError(f"a {kind} requires {either(LOCATING[kind])}, got {passed(chosen, *OPTIONS)[0]}")
+    known = dict.fromkeys(option for table in (LOCATING, APPLYING) for options in table.values() for option in options)
+    if others := passed(chosen, *(known.keys() - {*LOCATING[kind], *APPLYING[kind]})):
+        raise InputError(f"{min(others)} does not apply to {kind}s; omit it")
+
+
+def numbered(files: Iterable[Path], names: Sequence[str], option: str, what: str) -> dict[int, Path]:
+    """Files by the number of the frame or slice that each marks, from 0: that of the same name, or else of its number.
+
+    names   of the frames or slices, without suffixes, in order; empty if they have none
+    what    "frame" or "slice"
+
+    The number is the last one in a file's name.  Raises InputError for a file without one, and for two of one number.
+    """
+    found: dict[int, Path] = {}
+    for path in files:
+        numbers = [names.index(path.stem)] if path.stem in names else re.findall(r"\d+", path.stem)
+        if not numbers:
+            raise InputError(f"{option}: {path.name!r} names no {what}; name it by its {what}'s number, as 0030.png")
+        other = found.setdefault(number := int(numbers[-1]), path)
+        if other != path:
+            raise InputError(f"{option}: {other.name!r} and {path.name!r} both mark {what} {number}; keep one of them")
+    return found
+
+
 def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str] = FILES) -> None:
     """Raise InputError for one file of an option for several images."""
     for option in options:
         given = getattr(chosen, option)
         if given and len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
-            clip = "; if they are the frames of a clip, pass --clip" if option in OF_CLIPS else ""
+            clip = "; if they are the frames of a clip, pass --clip" if option in LOCATING["clip"] else ""
             raise InputError(
                 f"{spelled(option)}: one file for {len(images)} images; pass a folder with one {FILES[option]} per "
                 f"image, with the name of the image{clip}"

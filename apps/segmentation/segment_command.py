@@ -68,7 +68,7 @@ from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, com
 from apps.run.program import Program, Work
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, clip_job, segment_job
 from apps.segmentation.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
-from apps.segmentation.location import FILES, OF_VOLUMES, OPTIONS, check_files, check_location, either
+from apps.segmentation.location import FILES, OPTIONS, check_files, check_location, check_options
 from apps.segmentation.result_files import (
     BOX_KINDS,
     KINDS,
@@ -78,9 +78,6 @@ from apps.segmentation.result_files import (
 )
 from apps.segmentation.strokes import ENCODINGS, parse_box
 from apps.volumes.volume_files import MEDICAL_SUFFIXES, further_files, is_volume, kind_of, slice_files
-
-FOR_VOLUMES = ("spacing", "band", "connectivity")  # options without images
-FOR_IMAGES = ("box", "boxes", "trimap", "resume_session", "save_session", "write", "soft_strokes")
 
 
 def _add_options(options) -> None:
@@ -154,8 +151,8 @@ def _plan(chosen) -> Work:
     has_strokes = bool(passed(chosen, "strokes", "trimap", "label_strokes", "resume_session"))
     chosen.kinds = check_kinds(written, several, has_strokes)
     images, many = inputs_of(chosen)
-    if (given := passed(chosen, *FOR_VOLUMES)) and not any(is_volume(path, chosen.volume) for path in images):
-        raise InputError(f"{given[0]} applies to volumes, but no input is a volume; omit it")
+    if not any(is_volume(path, chosen.volume) for path in images):
+        check_options(chosen, "image")
     check_files(chosen, images)
     boxes = None
     if chosen.boxes is not None:
@@ -213,7 +210,9 @@ def _job(path: Path, chosen, boxes, many: bool) -> Job:
     """
     has_slices = is_volume(path, chosen.volume)
     if has_slices:
-        _check_volume(path, chosen)
+        check_options(chosen, "volume")
+        if chosen.start is not None and (chosen.fill_holes or chosen.min_area):
+            raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
     elif chosen.volume:
         raise InputError(
             f"image: {str(path)!r} is not a volume; pass a NIfTI, NRRD, MetaImage or .npy volume, a TIFF "
@@ -239,19 +238,6 @@ def _job(path: Path, chosen, boxes, many: bool) -> Job:
             has_own = option in FILES or option == "truth"
             files[option] = companion(given, spelled(option)) if has_own else Path(given)
     return Job(path, files | ({"further": further_files(path)} if has_slices else {}))
-
-
-def _check_volume(path: Path, chosen) -> None:
-    """Raise InputError for options that do not apply to a volume."""
-    if not passed(chosen, *OF_VOLUMES):
-        raise InputError(
-            f"image: {str(path)!r} is a volume, which requires {either(OF_VOLUMES)} of its size, got "
-            + passed(chosen, *OPTIONS)[0]
-        )
-    if others := passed(chosen, *FOR_IMAGES):
-        raise InputError(f"{others[0]} applies to images, but {str(path)!r} is a volume; omit it")
-    if chosen.start is not None and (chosen.fill_holes or chosen.min_area):
-        raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
 
 
 PROGRAM = Program("segment", __doc__, "image", ("image", *OPTIONS, "truth"), _add_options, _plan)

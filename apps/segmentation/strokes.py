@@ -421,21 +421,25 @@ def marks_of_box(box, shape) -> np.ndarray:
 def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
     """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels."""
     check_same_size(marks, shape, name)
-    counts = {mark: int(np.count_nonzero(marks == mark)) for mark in (OBJECT, BACKGROUND, OPEN)}
-    kinds = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
-    for (mark, what, how), (other, found, _) in (kinds, kinds[::-1]):
-        if not counts[mark]:
-            share = f"{100 * counts[other] / marks.size:.2g} % of the image"
-            seen = f"only {found} strokes were found, on {share}" if counts[other] else "no stroke was found"
-            hint = f"add a stroke on it ({how})" if name.endswith("strokes") else "mark some of it"
-            raise InputError(f"{name} marks no {what}: {seen}; {hint}")
-    if not counts[OPEN]:
+    found = np.count_nonzero(marks != OPEN)
+    share = f"{100 * found / marks.size:.2g} % of the image"
+    check_kinds(marks, name, f": only {found} strokes were found, on {share}" if found else ": no stroke was found")
+    if found == marks.size:
+        count = np.count_nonzero(marks == OBJECT)
         raise InputError(
-            f"{name} marks every pixel, so there is nothing to segment: {counts[OBJECT]} pixels are object, "
-            f"{counts[BACKGROUND]} pixels are background; mark fewer pixels, and save strokes in colour, because 1 bit "
-            "per pixel and dithering make all pixels black or white"
+            f"{name} marks every pixel, so there is nothing to segment: {count} pixels are object, {found - count} "
+            "pixels are background; mark fewer pixels, and save strokes in colour, because 1 bit per pixel and "
+            "dithering make all pixels black or white"
         )
     return marks
+
+
+def check_kinds(marks: np.ndarray, name: str, why: str) -> None:
+    """Raise InputError, with the reason `why` that is known of it, unless both kinds are marked."""
+    for mark, what, how in ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2")):
+        if not (marks == mark).any():
+            hint = "mark some of it" if "trimap" in name else f"add a stroke on it ({how})"
+            raise InputError(f"{name} marks no {what}{why}; {hint}")
 
 
 def parse_box(text: str) -> tuple[int, int, int, int]:

@@ -43,7 +43,7 @@ from apps.segmentation.hints import Hints, combine
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, part_with
 from apps.segmentation.masks import mask_of
 from apps.segmentation.segmentation import segment_marked
-from apps.segmentation.strokes import check_marks, marks_of
+from apps.segmentation.strokes import check_kinds, check_marks, marks_of
 from apps.segmentation.terms import UNIT
 from apps.segmentation.video_carry import THIN, Carrier
 from gridcut.device import DeviceName
@@ -180,7 +180,7 @@ def segment_marked_video(
         if not (given.marks == OPEN).any():
             raise InputError(f"{named(number)} marks every pixel, so there is nothing to segment; mark fewer pixels")
     if not _is_complete(hints[min(hints)]):
-        _check_kinds(hints[min(hints)].marks, named(min(hints)), "the first key frame needs both kinds")
+        check_kinds(hints[min(hints)].marks, named(min(hints)), ", and the first key frame needs both kinds")
     return _segmented(frames, hints, uses_flow, device, named)
 
 
@@ -235,7 +235,7 @@ def _corrected(frame, carried, marks, device, name):
     wrong = (marks != OPEN) & (marks != carried_labels)
     is_near = ndimage.distance_transform_edt(~wrong) <= CORRECTION_REACH * max(marks.shape) if wrong.any() else wrong
     completed = np.where((marks == OPEN) & ~is_near, carried_labels, marks)
-    _check_kinds(completed, name, "nothing of it is carried to this frame")
+    check_kinds(completed, name, ", and nothing of it is carried to this frame")
     if not (completed == OPEN).any():
         return np.where(marks == OPEN, carried, marks == OBJECT), None
     found = segment_marked(as_floats(frame), completed, device=device)
@@ -295,10 +295,3 @@ def _is_complete(given: Hints) -> bool:
     """Whether hints locate the object by themselves, and do not only correct a mask."""
     is_located = given.box is not None or given.mask is not None
     return is_located or all((given.marks == mark).any() for mark in (OBJECT, BACKGROUND))
-
-
-def _check_kinds(marks, name: str, why: str) -> None:
-    """Raise InputError, with the reason `why` it is needed, unless both kinds are marked."""
-    for mark, what, how in ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2")):
-        if not (marks == mark).any():
-            raise InputError(f"{name} marks no {what}, and {why}; add a stroke on it ({how})")

@@ -6,13 +6,14 @@ the slice of the last number in its name, counted from 0.  A folder of .npy slic
 """
 
 import os
-import re
 from pathlib import Path
 
 import numpy as np
 
 from apps.common.images import InputError, read_pixels
+from apps.segmentation.location import numbered
 from apps.segmentation.marks import OPEN, label_values
+from apps.segmentation.masks import volume_mask_of
 from apps.segmentation.strokes import check_marks, grey_levels, marks_of_values, read_labels, read_strokes
 from apps.volumes.volume_files import kind_of, read_volume, slice_files
 from apps.volumes.voxel_geometry import Volume, is_same_grid
@@ -58,15 +59,11 @@ def read_object_truth(path, volume: Volume, image: Path) -> np.ndarray:
 
 
 def read_volume_mask(path, volume: Volume) -> np.ndarray:
-    """Read the rough mask of a volume that --start names, bool: every value above 0 is the object.
+    """Read the rough mask of a volume that --start names, bool, as `volume_mask_of` reads arrays.
 
     Raises InputError as `read_label_volume` does, and if the mask is empty or full.
     """
-    mask = label_values(_on_grid(Path(path), "--start", volume), f"--start: {str(path)!r}") > 0
-    if mask.all() or not mask.any():
-        held = "only the object" if mask.all() else "no object: all its values are 0"
-        raise InputError(f"--start: {str(path)!r} holds {held}; pass a mask with values above 0 on the object only")
-    return mask
+    return volume_mask_of(_on_grid(Path(path), "--start", volume), volume.values.shape, f"--start: {str(path)!r}")
 
 
 def _is_slices(path: Path) -> bool:
@@ -113,17 +110,11 @@ def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read, witho
 
 def _places(files, name: str, volume: Volume, image: Path) -> list[int]:
     """Numbers of the slices that some images mark, each once."""
-    stems = {file.stem: place for place, file in enumerate(slice_files(image))} if volume.kind == "slices" else None
-    places, depth = [], len(volume.values)
+    names, depth = [file.stem for file in slice_files(image)] if volume.kind == "slices" else [], len(volume.values)
     for file in files:
-        if stems is not None:
-            place, hint = stems.get(file.stem), f"name it like a slice of {str(image)!r}"
-        else:
-            number = re.findall(r"\d+", file.stem)
-            place = int(number[-1]) if number and int(number[-1]) < depth else None
-            hint = f"end its name in the number of a slice, 0 to {depth - 1}"
-        if place is None or place in places:
-            why = "belongs to no slice" if place is None else "is the second one of its slice"
-            raise InputError(f"{name}: {str(file)!r} {why}; {hint}")
-        places.append(place)
+        if names and file.stem not in names:
+            raise InputError(f"{name}: {file.name!r} belongs to no slice; name it like a slice of {str(image)!r}")
+    places = list(numbered(files, names, name, "slice"))
+    if max(places) >= depth:
+        raise InputError(f"{name}: there is no slice {max(places)}; end names in numbers of slices, 0 to {depth - 1}")
     return places

@@ -11,7 +11,7 @@ import tifffile
 from PIL import Image
 
 from apps import cli
-from apps.segmentation.location import OF_VOLUMES, OPTIONS, either
+from apps.segmentation.location import LOCATING, OPTIONS, either
 from tests.apps.conftest import Scene, save_scene
 from tests.apps.flow_samples import write_flow
 from tests.apps.volumes.conftest import SHAPE, Ball, write_dicom, write_imagej, write_itk_image
@@ -54,8 +54,8 @@ BAD = [
     (BOX + "--keep touching", "keep touching needs object strokes"),
     (BOX + "--truth small.png", "--truth is 3x2 pixels"),
     (BOX + "--min-area -1", "--min-area must be 0 or more"),
-    (BOX + "--band 3", "--band applies to volumes, but no input is a volume"),
-    (BOX + "--spacing 1,1,2", "--spacing applies to volumes"),
+    (BOX + "--band 3", "--band does not apply to images"),
+    (BOX + "--spacing 1,1,2", "--spacing does not apply to images"),
     (BOX + "--write ''", "--write is empty; pass a value"),
     (BOX + "--write mask,nonsense", "--write.*nonsense"),
     (BOX + "--volume", "image: .*photo.png' is not a volume"),
@@ -75,10 +75,10 @@ BAD = [
     (SCAN + "small.png", "--strokes: .*small.png' is not a volume"),
     (SCAN + "one.nii.gz", r"--strokes marks no background: .*; add a stroke on it \(blue, or"),
     (SCAN + "7x7", "7x7.png' is 7x7 pixels, but the slices of the image are 26x24"),
-    (SCAN + "named", "first.png' belongs to no slice; end its name in the number of"),
-    (SCAN + "seeds.nii.gz --soft-strokes", "--soft-strokes applies to images"),
+    (SCAN + "named", "first.png' names no slice; name it by its slice's number"),
+    (SCAN + "seeds.nii.gz --soft-strokes", "--soft-strokes does not apply to volumes"),
     (SCAN + "seeds.nii.gz --spacing 0 1 1", "spacing needs three sizes above 0"),
-    ("segment a.nii.gz --box 1,1,5,5", f"is a volume, which requires {either(OF_VOLUMES)} .*, got --box"),
+    ("segment a.nii.gz --box 1,1,5,5", f"a volume requires {either(LOCATING['volume'])}, got --box"),
     ("segment a.nii.gz --start seeds.nii.gz --band 0", "band must be above 0 voxels, got 0"),
     ("segment a.nii.gz --label-strokes a.nii.gz", "holds the value -[0-9]+; labels are integers from 0"),
     ("segment a.nii.gz --label-strokes float.npy", "--label-strokes: .* holds fractions such as 0.5; pass integers"),

@@ -9,7 +9,7 @@ from PIL import Image
 
 from apps import cli, segment_video
 from apps.segmentation import clip_job
-from apps.segmentation.location import OF_CLIPS, either
+from apps.segmentation.location import LOCATING, either
 from apps.segmentation.video_carry import signed_distance
 from tests.apps.conftest import iou
 
@@ -196,8 +196,8 @@ def test_command_lines_that_are_refused(given, rejects):
         Image.fromarray(strokes_on(masks[0])).save(folder / name)
     refuse("'f0.png' and 'g0.png' both mark frame 0", avi, "--strokes", folder)
     refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--strokes", strokes)
-    refuse(f"a clip requires {either(OF_CLIPS)}, got --label-strokes", avi, "--label-strokes", strokes)
-    refuse("--fill-holes does not apply to a clip", avi, "--strokes", strokes, "--fill-holes")
+    refuse(f"a clip requires {either(LOCATING['clip'])}, got --label-strokes", avi, "--label-strokes", strokes)
+    refuse("--fill-holes does not apply to clips", avi, "--strokes", strokes, "--fill-holes")
     refuse("shot10.png' is not a clip", avi, given / "frames" / "shot10.png", "--strokes", strokes)
     refuse("--write: a clip has no 'coco'; the kinds of a clip are mask, overlay, cutout", avi, "--strokes", strokes,
            "--write", "mask,coco")  # fmt: skip
