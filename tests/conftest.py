@@ -29,7 +29,7 @@ import numba
 import pytest
 
 from gridcut.device import cuda_is_available
-from tests.tiers import is_whole_run, quick_tier
+from tests.tiers import LONGEST, is_whole_run, quick_tier
 
 # nohup and jobs in the background ignore these, and so would the processes that tests interrupt.
 for name in ("SIGINT", "SIGHUP"):
@@ -110,6 +110,7 @@ def pytest_collection_modifyitems(config, items):
         config.stash[IN_FULL_TIER] = len(items) - len(quick)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = quick
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 def pytest_collection_finish():

@@ -27,6 +27,12 @@ FULL_TIER = frozenset(
     benchmarks app_benchmarks kernel_store carried_kernels states
     untouched result_classes battery objects_browser narrow_browser""".split()
 )
+# A process takes whole files, so the files that take longest are begun first: none of them runs alone at the end.
+LONGEST = frozenset(
+    f"test_{name}.py"
+    for name in """app_browser objects_browser narrow_browser guide_examples compiled_functions switches battery hostile
+    gallery states many_threads thread_faults result_classes benchmarks app_ending""".split()
+)
 # Kernels are compiled once more for each type of arrays; the first of these that a test has are those of most tests.
 USUAL_TYPES = [np.dtype(name) for name in ("int64", "float64", "int32", "float32")]
 

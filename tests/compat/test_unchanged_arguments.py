@@ -1,4 +1,4 @@
-"""No face changes an argument that is an array; for matrices see the files test_untouched.py."""
+"""No face changes an argument that is an array; those of SciPy and PyMaxflow are in the files test_untouched.py."""
 
 import cv2
 import numpy as np
@@ -6,9 +6,7 @@ import pytest
 
 import apps.compat.cv2
 import apps.compat.skimage
-import assign
 import assign.compat.lap as lap
-import gridcut.compat.maxflow as maxflow
 
 RNG = np.random.default_rng(2)
 IMAGE = RNG.integers(0, 60, (30, 40, 3), dtype=np.uint8)
@@ -16,15 +14,6 @@ IMAGE[8:20, 10:25] += 150
 SEEDS = np.zeros((30, 40))
 SEEDS[1, 1], SEEDS[12, 15], SEEDS[29] = 3, 7, -1
 COSTS = RNG.integers(1, 50, (3, 12, 12))
-
-
-def grid_cut(source, sink, weights, loops):
-    graph = maxflow.GraphFloat()
-    nodes = graph.add_grid_nodes(source.shape)
-    graph.add_grid_edges(nodes, weights, symmetric=True)
-    graph.add_grid_tedges(nodes, source, sink)
-    graph.add_edges(nodes[0], nodes[1], weights[0], loops)
-    return graph.maxflow(), graph.get_grid_segments(nodes)
 
 
 CALLS = {
@@ -39,8 +28,6 @@ CALLS = {
         SEEDS.astype(int),
         np.array([1.0, 2.0]),
     ),
-    "linear_sum_assignment": (assign.linear_sum_assignment, COSTS[0]),
-    "linear_sum_assignment of floats": (lambda cost: assign.linear_sum_assignment(cost, True), COSTS[0][:, :9] / 7),
     "lapjv": (lap.lapjv, COSTS[0]),
     "lapjv with a limit": (lambda cost: lap.lapjv(cost, cost_limit=20), COSTS[0][:5] * 1.5),
     "lapjvx": (lap.lapjvx, COSTS[0]),
@@ -52,7 +39,6 @@ CALLS = {
         np.arange(0, 145, 12),
         np.tile(np.arange(12), 12),
     ),
-    "maxflow": (grid_cut, COSTS[0], COSTS[1], COSTS[2], np.zeros(12)),
 }
 
 

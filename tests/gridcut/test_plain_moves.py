@@ -16,27 +16,21 @@ def draw(seed, shape, neighbours):
     return unary, {offset: rng.integers(0, 9, shape) for offset in gridcut.neighbourhood(neighbours)}
 
 
+EXPANSIONS = gridcut.alpha_expansion, [(-1, label) for label in range(LABELS)], {"order": range(LABELS)}
+# In the order of the default.
+SWAPS = gridcut.alpha_beta_swap, [(a, b) for a in range(LABELS) for b in reversed(range(a + 1, LABELS))], {}
+
+
+@pytest.mark.parametrize("kind", [EXPANSIONS, SWAPS], ids=["expansions", "swaps"])
 @pytest.mark.parametrize(("shape", "neighbours"), [((1, 1), 4), ((9, 11), 4), ((8, 7), 8), ((3, 4, 5), 6)])
-def test_expansions(shape, neighbours, device):
+def test_moves(shape, neighbours, kind, device):
+    solve, moves, options = kind
     for seed in range(3):
         unary, weights = draw(seed, shape, neighbours)
-        moves = [(-1, label) for label in range(LABELS)]
         labels, energies = descend(unary, weights, APART, unary.argmin(axis=0), moves)
-        found = gridcut.alpha_expansion(unary, weights, APART, order=range(LABELS), restarts=0, device=device)
+        found = solve(unary, weights, APART, restarts=0, device=device, **options)
         found.check()
         assert (labels == found.labels).all()
         assert energies[-1] == found.energy
-        if device == "cpu":
+        if device == "cpu" and solve is gridcut.alpha_expansion:
             assert energies == found.stats["energies"]
-
-
-@pytest.mark.parametrize(("shape", "neighbours"), [((9, 11), 4), ((8, 7), 8)])
-def test_swaps(shape, neighbours, device):
-    for seed in range(3):
-        unary, weights = draw(seed, shape, neighbours)
-        moves = [(a, b) for a in range(LABELS) for b in reversed(range(a + 1, LABELS))]  # in the order of the default
-        labels, energies = descend(unary, weights, APART, unary.argmin(axis=0), moves)
-        found = gridcut.alpha_beta_swap(unary, weights, APART, restarts=0, device=device)
-        found.check()
-        assert (labels == found.labels).all()
-        assert energies[-1] == found.energy

@@ -1,9 +1,7 @@
-"""The benchmarks on tiny problems: whole runs, and the arithmetic and the gate of what they print."""
+"""The benchmarks on tiny problems: whole runs, and the gate of what they print."""
 
 import re
 import shlex
-import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +14,16 @@ from benchmarks import (
     gpu,
     graph_instances,
     gridcut_cuda,
-    harness,
     instances,
     matching_graphs,
     matching_instances,
     matching_programs,
     papers,
     table,
-    timing,
 )
 from benchmarks import gridcut as grids
 from benchmarks.__main__ import NAMES, main
 from benchmarks.baselines import BASELINES, Baseline
-from benchmarks.papers import deveci_gpu, lupinska_gpu
-from benchmarks.papers.sections import text_of
 from gridcut.device import CertificateError
 from tests.tiers import in_quick_tier
 
@@ -149,67 +143,6 @@ def test_no_gpu_no_table(name, monkeypatch, capsys):
     assert "no CUDA GPU" in capsys.readouterr().out
 
 
-def test_interleaving_and_medians(monkeypatch):
-    order, now, costs = [], [0.0], {"a": iter([1, 5, 3]), "b": iter([2, 2, 9])}
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-
-    def run(name):
-        order.append(name)
-        now[0] += next(costs[name])
-        return name.upper()
-
-    seconds, results = timing.rounds({name: partial(run, name) for name in "ab"}, 3)
-    assert order == ["a", "b"] * 3
-    assert seconds == {"a": 3, "b": 2}
-    assert results == {"a": "A", "b": "B"}
-
-
-class Answers:
-    """A bench whose programs, by their names, are right, wrong, too slow or raise."""
-
-    def open(self, source):
-        return (5, 5), 10, 4
-
-    def compile(self, program):
-        pass
-
-    def run(self, program, calls):
-        if program.name == "slow":
-            raise TimeoutError
-        if program.name == "broken":
-            raise RuntimeError("no such address")
-        wrong = "5 pairs of 9" if program.name == "wrong" else None
-        return matching_programs.CpuRun(1.0, 4, wrong, "a", "b", {})
-
-    def certify(self, program):
-        pass
-
-
-def test_what_is_not_right_has_no_times():
-    programs = [matching_programs.Program(name) for name in ("right", "wrong", "slow", "broken")]
-    found = harness.measure("tiny", harness.Worker(None, None, Answers), programs, 2, 1e9)
-    assert found.state == {
-        "right": "✓", "wrong": "WRONG: 5 pairs of 9", "slow": "stopped", "broken": "failed: no such address"
-    }  # fmt: skip
-    assert found.seconds == {"right": 1.0, "slow": harness.STOPPED}
-    with pytest.raises(AssertionError, match="wrong: WRONG: 5 pairs of 9"):
-        found.raise_failures()
-
-
-def test_a_worker_that_is_silent_is_stopped(tmp_path):
-    (path,) = matching_instances.prepared(["tiny"], tmp_path).values()
-    worker = harness.Worker(path, 1e-6, matching_programs.GpuBench)
-    with pytest.raises(TimeoutError):
-        worker.ask("cpu")
-    assert worker.child is None
-    with pytest.raises(RuntimeError, match="no_such_method"):
-        worker.ask("no_such_method", patience=60)
-    seconds, size = worker.ask("cpu", patience=60)
-    assert seconds > 0
-    assert size == matching.maximum(GRAPH).cardinality
-    worker.stop()
-
-
 def test_wrong_matchings_are_seen(tmp_path):
     (path,) = matching_instances.prepared(["tiny"], tmp_path).values()
     bench = matching_programs.GpuBench()
@@ -241,12 +174,6 @@ def test_a_paper(name, capsys, tmp_path, monkeypatch):
     text = (tmp_path / papers.stem_of(name)).read_text("utf-8")
     assert text.count("\n## ") > 1
     assert "## Not run: these need a GPU" in text
-
-
-def test_papers_with_threads(capsys):
-    assert main(["papers", "azad", "--quick", "--threads", "1,2"]) == 0
-    rows = rows_of(capsys.readouterr().out, "mean")
-    assert {(row[1], row[2]) for row in rows} >= {("MS-BFS-Graft", "1"), ("MS-BFS-Graft", "2"), ("PF", "2")}
 
 
 def listed_commands():
@@ -311,42 +238,3 @@ def test_matchings_in_the_simulator(tmp_path, capsys, monkeypatch):
     rows = {row[3]: row for row in rows_of(capsys.readouterr().out, "grid")}
     assert all(row[4] == "✓" for row in rows.values())
     assert all(rows[f"{name}, GPU"][5] == "✓" for name in ("parallel", "parallel, heaviest"))
-
-
-@pytest.mark.sim
-@pytest.mark.slow
-def test_experiments_in_the_simulator(monkeypatch):
-    rng = np.random.default_rng(0)
-    source, sink, right, down = rng.integers(0, 9, (4, 2, 3), dtype=np.int32)
-    problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
-    monkeypatch.setitem(instances.SUITE, "astronaut", lambda: problem)
-    small = {"CYCLES": (3,), "BLOCKS": (32,), "REPEATS": 1, "RECTANGLES": ((4, 8),), "PUSHES": (2,), "TEST_EVERY": 6}
-    for name, value in small.items():
-        monkeypatch.setattr(lupinska_gpu, name, value)
-    monkeypatch.setattr(lupinska_gpu, "KEPT", {"hybrid": {"block": 32}, "cudacuts": {"block": (8, 4)}})
-    (section,) = lupinska_gpu.cuts(quick=True)
-    assert "pushes = 2, global_every = 2" in text_of(section)
-    assert text_of(section).count("default, again") == 4
-
-
-def test_assignments_of_the_gpu_on_a_cpu(monkeypatch):
-    monkeypatch.setattr(lupinska_gpu, "DEVICE", "cpu")
-    monkeypatch.setattr(lupinska_gpu, "REPEATS", 1)
-    (section,) = lupinska_gpu.assignments(quick=True)
-    assert "alpha = 100" in text_of(section)
-    assert "default, again" in text_of(section)
-
-
-@pytest.mark.sim
-def test_matchings_from_the_serial_start_in_the_simulator(monkeypatch):
-    small = {"QUICK": ("tiny",), "LIMIT": None, "ROUNDS": 1}
-    small |= {"AUGMENTING": (deveci_gpu.BEST_AUGMENTING,), "PUSHING": (deveci_gpu.BEST_PUSHING,)}
-    for name, value in small.items():
-        monkeypatch.setattr(deveci_gpu, name, value)
-    deveci_gpu.measured.cache_clear()
-    programs = [program.name for program in deveci_gpu.programs()]
-    for one in deveci_gpu.measured(True):
-        assert one.state == dict.fromkeys(programs, harness.CERTIFIED)
-    sections = [section for make in (*deveci_gpu.ICPP, *deveci_gpu.EUROPAR) for section in make(True)]
-    assert "| tiny permuted" in text_of(sections[0])
-    deveci_gpu.measured.cache_clear()
