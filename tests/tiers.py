@@ -3,9 +3,8 @@
 The quick tier keeps of every test function a few combinations of its parameters, so that each value of each parameter
 occurs in one of them; of a parameter that only says how large or how random the data are (VARIED), it takes the middle
 value, and of `dtype` one type of integers and one of floats.  It leaves out the tests marked `slow`, and the files of
-FULL_TIER: what faults, signals, damaged files, other processes, most pages of the browser and the project's own
-programs do.  It is for whole runs: a command line that names files, -k or -m runs all combinations of what it names,
-unless --quick asks for this tier.
+FULL_TIER: what faults, signals, damaged files, other processes and the project's own programs do.  It is for whole
+runs: a command line that names files, -k or -m runs all combinations of what it names, unless --quick asks for it.
 """
 
 import re
@@ -25,7 +24,7 @@ FULL_TIER = frozenset(
     for name in """thread_faults fork many_threads damaged_requests app_ending several_tabs app_process
     ending hostile hostile_tables workers result_records damaged_files corruption foreign_packages
     benchmarks app_benchmarks kernel_store carried_kernels states
-    untouched result_classes battery objects_browser narrow_browser""".split()
+    untouched result_classes battery""".split()
 )
 # A process takes whole files, so the files that take longest are begun first: none of them runs alone at the end.
 LONGEST = frozenset(

@@ -93,7 +93,6 @@ def check_files(folder, found):
     assert json.loads((folder / "astronaut-labelme.json").read_bytes())["imageWidth"] == found.shape[1]
 
 
-@pytest.mark.slow
 def test_tools_and_displays(photographs, browse):
     page = browse("in/astronaut.png", "--out", "out")
     assert not page.driver.find_element("id", "files").is_displayed()
@@ -153,7 +152,6 @@ def inside(tmp_path):
     return inside
 
 
-@pytest.mark.slow
 def test_slices_of_a_volume(inside, browse):
     page = browse("scan.npy", "--out", "out")
     page.stroke([(30, 30), (40, 30)])
@@ -206,7 +204,6 @@ def test_find_an_image_by_its_name(tmp_path, browse):
     assert no_errors(page)
 
 
-@pytest.mark.slow
 def test_a_box_in_slices_of_a_volume(inside, browse):
     """A box in a slice covers all slices; one in a slice of another axis narrows it along the third."""
     page = browse("scan.npy", "--out", "out")
@@ -270,7 +267,6 @@ def test_an_uploaded_file_and_a_lost_connection(photographs, browse):
     page.until("[...app.strokes.all()].length === 1")
 
 
-@pytest.mark.slow
 def test_another_image_with_the_button_down(photographs, browse):
     """The stroke is given up, and blocks nothing."""
     from selenium.webdriver.common.actions.action_builder import ActionBuilder
@@ -299,7 +295,6 @@ def test_another_image_with_the_button_down(photographs, browse):
     page.until("document.getElementById('saved').textContent.startsWith('Saved')")
 
 
-@pytest.mark.slow
 def test_a_refused_page_says_why_and_does_not_connect_again(photographs, browse):
     """Too many tabs; and another token, as after a restart of the server at the same port."""
     from apps.app import MAX_TABS
