@@ -8,10 +8,11 @@ cache.  While it does, a pass over a row costs less than keeping a list of its c
 assign/dense/dense.py does.  So `search` hands over what it found, prices and pairs, to the lists if many rows are free
 for the size of the matrix, or after a number of passes.
 
-If there are more columns than rows, prices start at 0, and rows take their cheapest column while it is free.  The same
-holds if most pairs cost the same and none more (1 - IoU, clipped or blocked pairs): a row that is left with such pairs
-then takes the first free column, instead of a long search for it.  Large or rectangular matrices of floats, whose rows
-are read a few times only, are read in place.
+If there are more columns than rows, prices start at 0, and rows take their cheapest column while it is free; then the
+searches, without row reduction.  The same holds if most pairs cost the same and none more (1 - IoU, clipped pairs): a
+row that is left with such pairs then takes the first free column, instead of a long search for it.  It does not hold if
+that cost blocks pairs, so much higher that few of them are matched.  Large or rectangular matrices of floats, whose
+rows are read a few times only, are read in place.
 
 `solve_matrix` does everything in one compiled call for matrices of any sign and number type: it validates while it
 copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
@@ -35,7 +36,6 @@ from assign.batch.batch_paths import (
     augment,
     column_of,
     minimum,
-    minimum_of,
     price_of,
     reduce_columns,
     reduce_rows,
@@ -92,18 +92,25 @@ def memory_for(n: int, m: int) -> np.ndarray:
 
 @kernel
 def most_cost_the_same(cost, sign):
-    """Whether most pairs in a sample of the rows have the highest cost, times sign."""
+    """Whether most pairs in a sample of the rows have the highest cost, times sign, and may well be matched.
+
+    A cost above the others by more than n times their range blocks pairs: one of them costs more than all others.
+    """
     n, m = cost.shape
-    high = sign * cost[0, 0]
+    low = next_high = high = sign * cost[0, 0]
     seen, same = 0, 0
     for i in range(0, n, max(n // SAMPLED_ROWS, 1)):
         for j in range(m):
             number = sign * cost[i, j]
             if number > high:
-                high, same = number, 0
+                next_high, high, same = high, number, 0
+            elif number < high and (number > next_high or next_high == high):
+                next_high = number
+            low = minimum(low, number)
             same += number == high
         seen += m
-    return same >= MIN_COMMON_SHARE * seen and high < np.inf
+    is_blocking = 0 < n * (next_high - low) < high - next_high
+    return same >= MIN_COMMON_SHARE * seen and high < np.inf and not is_blocking
 
 
 @inner_kernel
@@ -121,12 +128,14 @@ def load_floats(cost, sign, work):
 
 
 @inner_kernel
-def is_valid(row):
-    """Whether all numbers are above -infinity."""
-    bad = 0
+def checked_minimum(row):
+    """The minimum of a row, and whether all numbers are above -infinity."""
+    real = row.dtype.type
+    low, bad = row[0], real(0)
     for j in range(row.size):
-        bad += 0 if row[j] > -np.inf else 1
-    return bad == 0
+        bad = minimum(bad, real(-1) if row[j] != row[j] else real(0))
+        low = minimum(low, row[j])
+    return low, bad == 0 and low > -np.inf
 
 
 @inner_kernel
@@ -168,9 +177,9 @@ def take_cheapest(work, n, bits, mark, infinity, price, row_of, col_of, rank):
     width = price.size
     for i in range(n):
         row = work[i]
-        if infinity == np.inf and not is_valid(row):
+        low, is_valid = checked_minimum(row)
+        if not is_valid:
             return False
-        low = minimum_of(row)
         j = column_of(row, low, rank, bits)
         if low < infinity and row_of[j] < 0:
             row_of[j] = i
@@ -200,12 +209,12 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
         col_of[i] = -1
     if has_minima:
         for i in range(n if infinity == np.inf else 0):
-            if not is_valid(work[i]):
+            if not checked_minimum(work[i])[1]:
                 return REJECTED, v[0]
         reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
+        reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
     elif not take_cheapest(work, n, bits, mark, infinity, price, row_of, col_of, rank):
         return REJECTED, v[0]
-    reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
     v[0] = 0
     total = v[0]  # of its type
     free = 0
