@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.chromium import CHROMIUM, DRIVER, start
+
 pytest.importorskip("sphinx_gallery", reason="Sphinx is not installed (extra 'docs')")
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-SWITCHES = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking"
 
 FIRST = 3
 SEARCHES = {  # what people type, by the page that they look for
@@ -78,18 +78,13 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def driver(site, tmp_path_factory):
     """A browser, and the address of the site."""
-    if not (BROWSER and DRIVER):
+    if not (CHROMIUM and DRIVER):
         pytest.skip("needs chromium and chromedriver")
-    selenium = pytest.importorskip("selenium.webdriver")
-    options = selenium.ChromeOptions()
-    options.binary_location = BROWSER
-    for switch in (*SWITCHES.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(switch)
     handler = partial(SimpleHTTPRequestHandler, directory=str(site))
     handler.func.log_message = lambda *_: None
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    browser = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
+    browser = start(tmp_path_factory.mktemp("profile"))
     yield browser, f"http://127.0.0.1:{server.server_port}"
     browser.quit()
     server.shutdown()

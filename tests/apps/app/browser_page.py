@@ -5,7 +5,6 @@ CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots.
 
 import base64
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -14,19 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.chromium import start
+
 selenium = pytest.importorskip("selenium.webdriver", reason="needs the extra 'test'")
 pytest.importorskip("uvicorn", reason="needs the extra 'app'")
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-IN_BROWSER = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
-]
-SWITCHES = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1400,900 --force-dark-mode"
-)
 TIMEOUT = 120
 OBJECT = (
     [(220, 50), (230, 130), (225, 185), (290, 240), (240, 268), (150, 225), (135, 190)],
@@ -51,12 +42,7 @@ class Browser:
     def __init__(self, folder: Path, *arguments, ready: bool = True):
         self._folder = folder
         self._start(*arguments)
-        options = selenium.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for switch in (*SWITCHES.split(), f"--user-data-dir={folder / 'profile'}"):
-            options.add_argument(switch)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
+        self.driver = start(folder / "profile", "--force-dark-mode")
         self.driver.get(self.address)
         if ready:
             self.ready()

@@ -15,8 +15,9 @@ from PIL import Image
 from apps import cli
 from apps.common.images import read_image
 from apps.session.store import Store, hints_in
-from tests.apps.app.browser_page import IN_BROWSER, OBJECT, no_errors
+from tests.apps.app.browser_page import OBJECT, no_errors
 from tests.apps.conftest import iou
+from tests.chromium import IN_BROWSER
 
 connect = pytest.importorskip("websockets.sync.client", reason="needs the extra 'app'").connect
 

@@ -3,7 +3,8 @@
 CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots.
 """
 
-from tests.apps.app.browser_page import IN_BROWSER, OBJECT, PLACES, no_errors
+from tests.apps.app.browser_page import OBJECT, PLACES, no_errors
+from tests.chromium import IN_BROWSER
 
 pytestmark = IN_BROWSER
 FINGER = 44  # pixels of a target

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-import shutil
 import time
 
 import numpy as np
@@ -16,9 +15,9 @@ from apps.app.notebook import SessionWidget
 from apps.session import Session
 from tests.apps.app.read_masks import decode_mask
 from tests.apps.session.scenes import disc_scene
+from tests.chromium import NEEDS_CHROMIUM, start
 
 SECONDS = 15
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 @pytest.fixture
@@ -166,7 +165,7 @@ globalThis.remove = widget.render({ model, el: document.body });
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
+@NEEDS_CHROMIUM
 def test_the_page_in_a_browser(sent, tmp_path):
     """Messages travel between the page in Chromium and the widget; strokes of the pointer find the object."""
     import functools
@@ -174,20 +173,14 @@ def test_the_page_in_a_browser(sent, tmp_path):
     import os
     import threading
 
-    selenium = pytest.importorskip("selenium.webdriver")
+    pytest.importorskip("selenium")
     from selenium.webdriver.common.action_chains import ActionChains
 
     image, truth = disc_scene(120, 160)
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    options = selenium.ChromeOptions()
-    options.binary_location = CHROMIUM
-    switches = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --window-size=1100,800"
-    for switch in (*switches.split(), f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
+    driver = start(tmp_path / "profile")
 
     async def run():
         with Session(image, device="cpu") as session:

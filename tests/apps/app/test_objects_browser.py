@@ -8,7 +8,8 @@ import json
 import numpy as np
 from PIL import Image
 
-from tests.apps.app.browser_page import COUNT, IN_BROWSER, PLACES, no_errors, row
+from tests.apps.app.browser_page import COUNT, PLACES, no_errors, row
+from tests.chromium import IN_BROWSER
 
 pytestmark = IN_BROWSER
 
