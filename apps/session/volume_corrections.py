@@ -2,7 +2,9 @@
 
 The records up to the last one that is no stroke, or to the second label, are answered by one cut of the volume.  Each
 later stroke corrects the labels before it: voxels that are farther from the contradiction than REACH keep them.  So
-what is right in other slices stays right.  Parts that lose their last mark are dropped everywhere.
+what is right in other slices stays right.  A correction that would change more than MAX_CORRECTED of the objects, as
+when the models take to a like object beside, is cut again with half the reach.  Parts that lose their last mark are
+dropped everywhere.
 
 First labels can be grossly wrong.  So the volume is cut again, from all strokes, until this changes at most MAX_CHANGED
 of the objects: from then on, the labels are kept.  A new label is found by a cut of the volume, too.
@@ -20,6 +22,7 @@ from apps.session.canvas import Canvas
 from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length, is_part, locators_of
 
 REACH = 1.0  # cube roots of the volume of the objects
+MAX_CORRECTED = 0.2  # share of the voxels of objects that a stroke changes; above, it reaches half as far
 MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept
 
 # Marks; the same, completed where labels are kept; and the values of the labels -> labels, int16 (D, H, W)
@@ -81,7 +84,7 @@ class VolumeCorrections:
         values = tuple(sorted({*labels_in(marks), *located}))
         if len(values) < 2:
             return Step(len(records), values, None, 0)
-        before, held, is_settled = None, marks, False
+        before, is_settled = None, False
         if last is not None and last.labels is not None and last.values == values:
             before, is_settled = last.labels.values(), last.is_settled
             wrong = (marks != OPEN) & (marks != before)
@@ -89,14 +92,17 @@ class VolumeCorrections:
             if not wrong.any():
                 return last._replace(count=len(records))
             volume = np.count_nonzero((before > 0) | wrong) * np.prod(self._spacing)
-            is_far = distance_transform_edt(~wrong, sampling=self._spacing) > REACH * np.cbrt(volume)
-            held = np.where((marks == OPEN) & is_far, before, marks).astype(marks.dtype)
+            distance, reach = distance_transform_edt(~wrong, sampling=self._spacing), REACH * np.cbrt(volume)
         self._solved = None  # if a cut is abandoned
         if not is_settled:
             labels = solve(marks, marks, values)
             is_settled = before is not None and _changed_share(before, labels) <= MAX_CHANGED
-        if is_settled:
+        while is_settled:
+            held = np.where((marks == OPEN) & (distance > reach), before, marks).astype(marks.dtype)
             labels = solve(marks, held, values)
+            if _changed_share(before, labels) <= MAX_CORRECTED or reach <= min(self._spacing):
+                break
+            reach /= 2
         self._solved = records
         return Step(len(records), values, PackedMask.of(labels.astype(np.uint8)), len(records), is_settled)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import distance_transform_edt
 
 import gridcut
 from apps.common.images import InputError
@@ -62,6 +63,33 @@ def test_strokes_of_an_array_with_a_start(session):
     session.undo()
     session.wait()
     np.testing.assert_array_equal(session.labels, before)
+
+
+def test_no_correction_takes_an_object_for_a_like_one_beside_it():
+    """Strokes where a volume is most wrong, one after the other: none loses what earlier ones found."""
+    rng, n = np.random.default_rng(8), 48
+    at = np.indices((n, n, n)) / n
+    places, sizes = rng.uniform(0.3, 0.7, (3, 3)), rng.uniform(0.1, 0.25, (3, 3))
+    first, second, beside = (
+        sum(((at[i] - place[i]) / size[i]) ** 2 for i in range(3)) < 1
+        for place, size in zip(places, sizes, strict=True)
+    )
+    truth = first | second
+    volume = 80 + 50 * truth + 45 * (beside & ~truth) + rng.normal(0, 15, truth.shape)
+    found = [0.0]
+    with Session(volume, device="cpu") as session:
+        session.stroke([(2, 2), (n - 2, 2)], 1, 0, slice=2)
+        for _ in range(8):
+            mask = session.mask
+            depth = [distance_transform_edt(wrong) for wrong in (mask & ~truth, truth & ~mask)]
+            label = int(depth[1].max() >= depth[0].max())
+            z, y, x = np.unravel_index(depth[label].argmax(), truth.shape)
+            session.stroke([(x + 0.5, y + 0.5)], 1.5, label, slice=int(z))
+            session.wait()
+            found.append(iou(session.mask, truth))
+        assert session.result().certified
+    assert np.diff(found).min() > -0.02
+    assert found[-1] > 0.9
 
 
 @pytest.mark.parametrize("keep", ["touching", "all"])
