@@ -82,7 +82,8 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
     if planes.shape[0] == 1 and (labels := _label_map(planes[0], kind, name)) is not None:
         return labels
     logits, note = _logits(planes, name)
-    _check_both(logits, name)
+    for number, plane in enumerate(logits):
+        check_both(plane > 0, f"{name}[{number}]" if len(logits) > 1 else name)
     hard = all(len(np.unique(plane)) == 2 for plane in logits)
     scaled = np.stack([_calibrated(plane) for plane in logits])
     return SoftMasks(tuple(range(1, len(scaled) + 1)), scaled, None, hard, note)
@@ -182,14 +183,13 @@ def _logits(planes: np.ndarray, name: str) -> tuple[np.ndarray, tuple[str, ...]]
     return np.log(share / (1 - share)), ()
 
 
-def _check_both(logits: np.ndarray, name: str) -> None:
-    """Raise InputError unless each mask has an object and a background."""
-    for number, plane in enumerate(logits):
-        which = f"{name}[{number}]" if len(logits) > 1 else name
-        if not (plane > 0).any():
-            raise InputError(f"{which} marks no object; probabilities must exceed 0.5, or logits 0, on the object")
-        if (plane > 0).all():
-            raise InputError(f"{which} covers the whole image, so no background is left; pass another mask")
+def check_both(inside: np.ndarray, name: str) -> None:
+    """Raise InputError unless there are an object and a background in a mask, bool of any shape."""
+    if not inside.any():
+        raise InputError(f"{name} marks no object; its values must be bright, above 0.5 or not 0, on the object")
+    if inside.all():
+        what = "image" if inside.ndim == 2 else "volume"
+        raise InputError(f"{name} covers the whole {what}, so no background is left to learn from; pass another mask")
 
 
 def _calibrated(logits: np.ndarray) -> np.ndarray:
@@ -272,11 +272,7 @@ def mask_of(values, name: str = "start") -> np.ndarray:
         mask = values
     else:
         mask = _from_integers(as_integers(values, name), name)
-    inside = is_inside(mask)
-    if not inside.any():
-        raise InputError(f"{name} marks no object; its pixels must be bright, or not 0, on the object")
-    if inside.all():
-        raise InputError(f"{name} covers the whole image, so no background is left to learn from; pass another mask")
+    check_both(is_inside(mask), name)
     small = unrepeated(mask[None])[0] if mask.dtype == bool else mask
     return small if _is_alike(small.shape, mask.shape) else mask
 
@@ -297,9 +293,7 @@ def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.nda
         mask = values >= 0.5
     else:
         mask = values > 0
-    if mask.all() or not mask.any():
-        held = "covers the whole volume" if mask.all() else "marks no object"
-        raise InputError(f"{name} {held}; its values must be above 0 on the object, and 0 elsewhere")
+    check_both(mask, name)
     return mask
 
 

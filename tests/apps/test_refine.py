@@ -143,7 +143,7 @@ BAD = {
     "one axis": (SMALL[0], "auto", "masks must be a mask of shape"),
     "four axes": (np.ones((2, 2, 9, 9)), "objects", r"masks must be a mask of shape \(h, w\), or \(K, h, w\)"),
     "five masks": (np.stack([SMALL] * 5), "auto", "pass kind='objects' if the first axis is of objects"),
-    "no object": (0.4 * SMALL, "auto", "masks marks no object; probabilities must exceed 0.5"),
+    "no object": (0.4 * SMALL, "auto", "masks marks no object; its values must be bright, above 0.5"),
     "no background": (np.ones((9, 9)), "auto", "masks covers the whole image"),
     "one of two is empty": (np.stack([SMALL, 0 * SMALL]), "objects", r"masks\[1\] marks no object"),
     "negative integers": (np.int8(SMALL) - 1, "auto", "masks holds negative integers; pass logits as floats"),
