@@ -26,10 +26,10 @@ from pathlib import Path
 from apps.common.errors import InputError
 from apps.common.stems import stem_of
 from apps.refinement import KINDS
-from apps.run.inputs import Item, Job, find_by_stem, images_of
+from apps.run.inputs import Job, find_by_stem, image_items, images_of
 from apps.run.program import Program, Work
 from apps.segmentation import segment_job
-from apps.segmentation.result_files import MERGED, check_kinds, merged_files, write_merged
+from apps.segmentation.result_files import MERGED, merged_files, write_merged
 
 INPUTS = ("image", "masks")
 
@@ -66,37 +66,19 @@ def _plan(chosen) -> Work:
             "image, or COCO"
         )
     out = Path(chosen.out)
-    items = [_item(path, masks, many, chosen) for path in images]
+    items = image_items(images, partial(_job, masks, many))
     merged = tuple(kind for kind in MERGED if kind in (chosen.write or "").split(","))
     finish, named = partial(write_merged, merged, out), merged_files(merged, out)
     return Work(items, many, segment_job.process, segment_job.line, finish=finish, named=named)
 
 
-def _item(path: Path, masks: Path, many: bool, chosen) -> Item:
-    """An image with its masks; in a batch, masks that cannot be read are reported when the image is processed."""
-    name = stem_of(path)
-
-    def job() -> Job:
-        file = masks
-        if many and masks.is_dir():
-            folder = masks / name
-            file = folder if folder.is_dir() else find_by_stem(masks, name, "masks")
-        several = _has_several(file, path, chosen.kind)
-        check_kinds(chosen.write, several, strokes=False)
-        return Job(path, {"masks": file, "several": several})
-
-    return Item(name, str(path), job)
-
-
-def _has_several(file: Path, image: Path, kind: str) -> bool:
-    """Whether masks are of several objects, so that the result is a label map."""
-    if kind != "auto" or file.is_dir() or file.suffix.lower() == ".json":
-        return kind != "levels"
-    from apps.refinement.mask_files import read_masks
-    from apps.segmentation.masks import soft_masks_of
-
-    values, kind = read_masks(file, image, kind)
-    return soft_masks_of(values, kind, f"masks: {str(file)!r}").labels is not None
+def _job(masks: Path, many: bool, path: Path) -> Job:
+    """An image with its masks: of many images, those in the folder or file of its name."""
+    file = masks
+    if many and masks.is_dir():
+        folder = masks / stem_of(path)
+        file = folder if folder.is_dir() else find_by_stem(masks, folder.name, "masks")
+    return Job(path, {"masks": file})
 
 
 PROGRAM = Program("refine", __doc__, "image", INPUTS, _add_options, _plan)

@@ -1,8 +1,8 @@
 """Process one image or volume of `cutmatch segment`, or one image of `cutmatch refine`: from files to files.
 
 The files of a job are, by option, paths, a box as four integers or a Detection, boxes as a tuple of Detections, the
-"masks" of other programs and whether these are of "several" objects, and "further" files of a volume.  Each kind of
-input is a `Problem`: what was read, what solves it, and what of the result is written and reported.
+"masks" of other programs, and "further" files of a volume.  Each kind of input is a `Problem`: what was read, what solves
+it, and what of the result is written and reported.
 """
 
 from collections.abc import Callable
@@ -208,15 +208,18 @@ def _of_masks(job: Job, chosen) -> Problem:
         from apps.segmentation.hints import remarks_on
         from apps.segmentation.masks import soft_masks_of
         from apps.segmentation.result_files import check_kinds
-    rgb, metadata = read_photograph(job.image, keep_bytes=not job.files["several"])
     file = job.files["masks"]
-    soft = soft_masks_of(*read_masks(file, job.image, chosen.kind), f"masks: {str(file)!r}")
+    values, kind = read_masks(file, job.image, chosen.kind)
+    soft = soft_masks_of(values, kind, f"masks: {str(file)!r}")
+    several = soft.labels is not None or (kind == "objects" and chosen.kind != "levels")
+    kinds = check_kinds(chosen.write, several, strokes=False)
+    rgb, metadata = read_photograph(job.image, keep_bytes=not several)
 
     def contents(result):
         found = Found(job.image, rgb, metadata, result.mask)
-        if job.files["several"]:
-            found = found._replace(labels=result.labels, values=result.values)
-        return _image_contents(check_kinds(chosen.write, job.files["several"], strokes=False), chosen, found)
+        return _image_contents(
+            kinds, chosen, found._replace(labels=result.labels, values=result.values) if several else found
+        )
 
     def facts(result):
         offsets = [[round(x, 2), round(y, 2)] for x, y in result.offsets]
