@@ -1,8 +1,8 @@
 """Process one image or volume of `cutmatch segment`, or one image of `cutmatch refine`: from files to files.
 
 The files of a job are, by option, paths, a box as four integers or a Detection, boxes as a tuple of Detections, the
-"masks" of other programs, and "further" files of a volume.  Each kind of input is a `Problem`: what was read, what solves
-it, and what of the result is written and reported.
+"masks" of other programs, and "further" files of a volume.  Each kind of input is a `Problem`: what was read, what
+solves it, and what of the result is written and reported.
 """
 
 from collections.abc import Callable
