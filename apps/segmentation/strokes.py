@@ -423,7 +423,7 @@ def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
     check_same_size(marks, shape, name)
     found = np.count_nonzero(marks != OPEN)
     share = f"{100 * found / marks.size:.2g} % of the image"
-    check_kinds(marks, name, f": only {found} strokes were found, on {share}" if found else ": no stroke was found")
+    check_kinds(marks, name, f": only strokes of one kind were found, on {share}" if found else ": no stroke was found")
     if found == marks.size:
         count = np.count_nonzero(marks == OBJECT)
         raise InputError(

@@ -103,7 +103,7 @@ def make(family: str, seed: int) -> Case:
         return value
 
     is_labels = family == "labels" or (family == "other colours" and pick("labels", False, True))
-    colours = list(RED_BLUE[rng.integers(len(RED_BLUE))])
+    colours = list(RED_BLUE[(FAMILIES.index(family) + seed) % len(RED_BLUE)])  # ten seeds of all families: each one
     if family == "other colours":
         colours[rng.integers(2)] = OTHERS[rng.integers(len(OTHERS))]
         if pick("third", False, True):
