@@ -31,8 +31,8 @@ def is_clip(name: str) -> bool:
 
 def plan(chosen) -> Work:
     """The clips of a run; InputError for options that clips do not have."""
-    check_options(chosen, "clip")
-    given: dict[str, Any] = {option: getattr(chosen, option) for option in LOCATING["clip"] if passed(chosen, option)}
+    check_options(chosen, "clips")
+    given: dict[str, Any] = {option: getattr(chosen, option) for option in LOCATING["clips"] if passed(chosen, option)}
     chosen.kinds = kinds_in(chosen.write, KINDS, DEFAULT_KINDS, "a clip has no {}; the kinds of a clip are {}")
     clips = [Path(name) for name in chosen.image]
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):

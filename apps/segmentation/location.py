@@ -23,16 +23,20 @@ OPTIONS = {  # and their help
     "label_strokes": "strokes of several objects, with a value or colour for each, or a folder of them",
     "resume_session": "add to the strokes of an earlier run, stored by --save-session",
 }
-LOCATING = {  # those of each kind of input
-    "image": tuple(OPTIONS),
-    "volume": ("strokes", "start", "label_strokes"),
-    "clip": ("strokes", "box", "trimap", "start"),
+LOCATING = {  # those of each kind of input, and those that combine with an option of several objects
+    "images": tuple(OPTIONS),
+    "volumes": ("strokes", "start", "label_strokes"),
+    "clips": ("strokes", "box", "trimap", "start"),
+    "--boxes": ("boxes",),
+    "--label-strokes": ("label_strokes",),
 }
-PARTS = ("keep", "fill_holes", "min_area", "truth", "volume")
+PARTS, VOXELS = ("keep", "fill_holes", "min_area", "truth", "volume"), ("spacing", "band", "connectivity")
 APPLYING = {  # further options, of those that do not apply to all
-    "image": (*PARTS, "save_session", "write", "soft_strokes"),
-    "volume": (*PARTS, "spacing", "band", "connectivity"),
-    "clip": ("write",),
+    "images": (*PARTS, "save_session", "write", "soft_strokes"),
+    "volumes": (*PARTS, *VOXELS),
+    "clips": ("write",),
+    "--boxes": ("volume", "write", *VOXELS),
+    "--label-strokes": ("volume", "write", "keep", "truth", *VOXELS),
 }
 # What the file of an option holds, of which each image has its own.
 FILES = {"strokes": "stroke image", "trimap": "trimap", "start": "mask", "label_strokes": "stroke image or volume"}
@@ -49,23 +53,20 @@ def check_location(chosen: Namespace) -> None:
     given = passed(chosen, *OPTIONS)
     if not given:
         raise InputError(f"pass {either(OPTIONS)}, got none")
-    for option in ("--boxes", "--label-strokes"):
-        others = [other for other in (*given, *passed(chosen, "save_session")) if other != option]
-        if option in given and others:
-            is_one = f"but {' and '.join(others)} applies to a single one"
-            clash = "and so does --label-strokes" if "--label-strokes" in others else is_one
-            raise InputError(f"{option} marks several objects, {clash}; omit one of them")
+    for option in given:
+        if option in LOCATING:
+            check_options(chosen, option)
     if "--strokes" in given and "--trimap" in given:
         raise InputError("pass --strokes or --trimap, got both; paint the strokes into the trimap")
 
 
 def check_options(chosen: Namespace, kind: str) -> None:
-    """Raise InputError unless an option says where the object of a kind of input is, and all apply to this kind."""
+    """Raise InputError unless an option says where the objects of a kind are, and all options apply to this kind."""
     if not passed(chosen, *LOCATING[kind]):
-        raise InputError(f"a {kind} requires {either(LOCATING[kind])}, got {passed(chosen, *OPTIONS)[0]}")
+        raise InputError(f"{kind} require {either(LOCATING[kind])}, got {passed(chosen, *OPTIONS)[0]}")
     known = dict.fromkeys(option for table in (LOCATING, APPLYING) for options in table.values() for option in options)
     if others := passed(chosen, *(known.keys() - {*LOCATING[kind], *APPLYING[kind]})):
-        raise InputError(f"{min(others)} does not apply to {kind}s; omit it")
+        raise InputError(f"{min(others)} does not apply to {kind}; omit it")
 
 
 def numbered(files: Iterable[Path], names: Sequence[str], option: str, what: str) -> dict[int, Path]:
@@ -92,7 +93,7 @@ def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str
     for option in options:
         given = getattr(chosen, option)
         if given and len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
-            clip = "; if they are the frames of a clip, pass --clip" if option in LOCATING["clip"] else ""
+            clip = "; if they are the frames of a clip, pass --clip" if option in LOCATING["clips"] else ""
             raise InputError(
                 f"{spelled(option)}: one file for {len(images)} images; pass a folder with one {FILES[option]} per "
                 f"image, with the name of the image{clip}"

@@ -146,13 +146,12 @@ def _plan(chosen) -> Work:
     if chosen.clip or any(map(clip_job.is_clip, chosen.image)):
         return clip_job.plan(chosen)
     several = chosen.label_strokes is not None or chosen.boxes is not None
-    _check_several(chosen)
     written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
     has_strokes = bool(passed(chosen, "strokes", "trimap", "label_strokes", "resume_session"))
     chosen.kinds = check_kinds(written, several, has_strokes)
     images, many = inputs_of(chosen)
     if not any(is_volume(path, chosen.volume) for path in images):
-        check_options(chosen, "image")
+        check_options(chosen, "images")
     check_files(chosen, images)
     boxes = None
     if chosen.boxes is not None:
@@ -165,15 +164,6 @@ def _plan(chosen) -> Work:
     finish, named = partial(write_merged, chosen.kinds, Path(chosen.out)), merged_files(chosen.kinds, Path(chosen.out))
     lines = segment_job.line, segment_job.summary
     return Work(items, many, segment_job.process, *lines, finish=finish, named=named, one_only=one_only)
-
-
-def _check_several(chosen) -> None:
-    """Raise InputError for options of a single object with those of several."""
-    others = passed(chosen, "fill_holes", "soft_strokes", "min_area", "keep", "truth")
-    if chosen.boxes is not None and others:
-        raise InputError(f"{others[0]} does not apply to --boxes; omit it")
-    if chosen.label_strokes is not None and others and others[0] not in ("--keep", "--truth"):
-        raise InputError(f"{others[0]} applies to a single object; omit it with --label-strokes")
 
 
 def inputs_of(chosen) -> tuple[list[Path], bool]:
@@ -210,7 +200,7 @@ def _job(path: Path, chosen, boxes, many: bool) -> Job:
     """
     has_slices = is_volume(path, chosen.volume)
     if has_slices:
-        check_options(chosen, "volume")
+        check_options(chosen, "volumes")
         if chosen.start is not None and (chosen.fill_holes or chosen.min_area):
             raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
     elif chosen.volume:

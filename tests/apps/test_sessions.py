@@ -113,10 +113,13 @@ def test_options_of_the_command_replace_those_of_the_session(files):
             ["--box", "1,1,9,9", "--save-session", "mine.sqlite"],
             "--save-session: .* already exists; choose another name",
         ),
-        (["--label-strokes", "strokes.png", "--save-session", "s.sqlite"], "--save-session applies to a single one"),
+        (
+            ["--label-strokes", "strokes.png", "--save-session", "s.sqlite"],
+            "--save-session does not apply to --label-strokes",
+        ),
         (
             ["--label-strokes", "strokes.png", "--resume-session", "other.sqlite"],
-            "--resume-session applies to a single one",
+            "--resume-session does not apply to --label-strokes",
         ),
         (["--box", "1,1,9,9", "--save-session", "s.sqlite", "--workers", "1"], "--save-session applies to one image"),
         (["--resume-session", "other.sqlite", "--workers", "1"], "--resume-session applies to one image"),
