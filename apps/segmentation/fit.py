@@ -159,6 +159,7 @@ def reduced_view(view: ImageView) -> ImageView:
 def _stronger(view: ImageView, hints: Hints, prior: Prior, found: list["Found"]) -> tuple[Prior, np.ndarray] | None:
     """A prior and marks that constrain an object more, where none of those found is plausible."""
     if hints.is_box and view.lab[hints.marks != BACKGROUND].std(axis=0).any():
+        assert prior.depth is not None
         seed = hints.marks.dtype.type(hints.values[-1])
         return prior, np.where(prior.depth > 1 - SEED_SHARE, seed, hints.marks)
     if hints.mask is not None and not any(one.mask.any() for one in found):

@@ -20,7 +20,7 @@ from apps.segmentation.connected_parts import strokes_of
 from apps.segmentation.image_sizes import at_centres, reduced_marks_by_share, reduced_mask
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, is_inside, labels_in
 from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, values_in
-from apps.segmentation.strokes import check_box, check_marks, marks_of_box
+from apps.segmentation.strokes import box_inside, check_box, check_marks, marks_of_box
 
 ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
 MAX_LISTED = 3  # strokes in a message
@@ -42,7 +42,7 @@ class ObjectOptions(NamedTuple):
 
     def or_else(self, stored: "ObjectOptions") -> "ObjectOptions":
         """These options, where they are given, and else the stored ones."""
-        return ObjectOptions(*(own or other for own, other in zip(self, stored, strict=True)))
+        return ObjectOptions._make(own or other for own, other in zip(self, stored, strict=True))
 
 
 DEFAULTS = ObjectOptions()
@@ -141,10 +141,10 @@ class Hints:
 
     def reduced(self, shape: tuple[int, ...]) -> "Hints | None":
         """The hints at a smaller size; None if marks, the open pixels or the mask are lost in it."""
-        marks, mask = reduced_marks_by_share(self.marks, shape), self.mask
-        if mask is not None:
-            mask = at_centres(mask, shape) if mask.dtype == np.int16 else reduced_mask(mask, shape)
-            if has_both(is_inside(self.mask)) and not has_both(is_inside(mask)):
+        marks, whole, mask = reduced_marks_by_share(self.marks, shape), self.mask, None
+        if whole is not None:
+            mask = at_centres(whole, shape) if whole.dtype == np.int16 else reduced_mask(whole, shape)
+            if has_both(is_inside(whole)) and not has_both(is_inside(mask)):
                 return None
         is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
         if labels_in(marks) != labels_in(self.marks) or not is_open:
@@ -244,15 +244,14 @@ def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
 
     Raises InputError for a box that is completely outside the image.
     """
-    x0, y0, x1, y1 = check_box(box)
-    height, width = shape
-    text = f"box {x0},{y0},{x1},{y1}"
-    if x0 >= x1 or y0 >= y1 or (x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height):
-        return x0, y0, x1, y1  # an empty box is rejected by `marks_of_box`
-    inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
-    if inside[0] >= inside[2] or inside[1] >= inside[3]:
-        raise InputError(f"{text} is outside the image, which is {width} wide and {height} high; move it inside")
-    notes.append(f"{text} exceeds the image, which is {width} wide and {height} high; it was clipped")
+    x0, y0, x1, y1 = box = check_box(box)
+    inside = box_inside(box, shape)
+    if inside == box or x0 >= x1 or y0 >= y1:  # an empty box is rejected by `marks_of_box`
+        return box
+    size = f"the image, which is {shape[1]} wide and {shape[0]} high"
+    if inside is None:
+        raise InputError(f"box {x0},{y0},{x1},{y1} is outside {size}; move it inside")
+    notes.append(f"box {x0},{y0},{x1},{y1} exceeds {size}; it was clipped")
     return inside
 
 

@@ -40,7 +40,7 @@ from apps.segmentation.grid_cut import minimum
 from apps.segmentation.hints import Hints, Shares, part_of, shares_of
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, is_inside, labels_in
 from apps.segmentation.model import ImageView
-from apps.segmentation.strokes import check_box, marks_of_box
+from apps.segmentation.strokes import box_inside, marks_of_box
 from apps.segmentation.terms import FORBIDDEN
 from gridcut.device import DeviceName, resolve
 from gridcut.device.result import GridResult
@@ -285,10 +285,3 @@ def _shared(one: Rectangle, other: Rectangle) -> Rectangle | None:
     """The intersection of two rectangles; None if it is empty."""
     rows, columns = (slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True))
     return (rows, columns) if rows.start < rows.stop and columns.start < columns.stop else None
-
-
-def box_inside(box: Sequence[int], shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
-    """The part of a box inside an image (H, W); None if it is empty."""
-    x0, y0, x1, y1 = check_box(box)
-    x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, shape[1]), min(y1, shape[0])
-    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None

@@ -36,9 +36,10 @@ from apps.segmentation import CONNECTIVITIES, SPACING
 from apps.segmentation.fit import certifiable, find_labels, reassigned
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
 from apps.segmentation.hints import Hints, ObjectOptions, shares_of
-from apps.segmentation.instances import box_inside, marks_outside, with_boxes_found
+from apps.segmentation.instances import marks_outside, with_boxes_found
 from apps.segmentation.marks import marks_of_labels
 from apps.segmentation.model import ImageView
+from apps.segmentation.strokes import box_inside
 from apps.segmentation.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult

@@ -460,6 +460,13 @@ def check_box(box) -> tuple[int, int, int, int]:
     return x0, y0, x1, y1
 
 
+def box_inside(box, shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
+    """The part of a box inside an image (H, W); None if it is empty."""
+    x0, y0, x1, y1 = check_box(box)
+    x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, shape[1]), min(y1, shape[0])
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
+
+
 def whole_numbers(values, count: int) -> tuple[int, ...] | None:
     """That many integers, or floats without a fraction, as a tuple; None for anything else, including strings."""
     try:
