@@ -44,7 +44,17 @@ from apps.common.stems import stem_of
 from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
-from apps.session.session_records import MAX_LABEL, Delete, Marks, MaskHint, Record, Stroke, boxes_of, common_length
+from apps.session.session_records import (
+    MAX_LABEL,
+    Delete,
+    Marks,
+    MaskHint,
+    Patch,
+    Record,
+    Stroke,
+    boxes_of,
+    common_length,
+)
 from apps.session.store import state_in
 from apps.warmup import warmup_jobs
 
@@ -265,7 +275,10 @@ class LiveImage:
         form: dict = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
         form["final"] = stroke.final
         try:
-            if stroke.label is None:
+            if stroke.edit:
+                edit = self.session.push if stroke.edit == "push" else self.session.solid
+                edit(stroke.points, stroke.radius, stroke.label or 0, final=stroke.final, taken=stroke.taken)
+            elif stroke.label is None:
                 self.session.erase(stroke.points, stroke.radius, **form)
             else:
                 self.session.stroke(stroke.points, stroke.radius, stroke.label, **form)
@@ -337,7 +350,7 @@ class LiveImage:
             "order": self._order(records),
             "objects": [{"label": label} | about for label, about in self.session.objects.items()],
             "boxes": {label: list(one.box) for label, one in boxes_of(records).items()},
-            "masks": any(isinstance(record, MaskHint | Marks) for record in records),
+            "masks": any(isinstance(record, MaskHint | Marks | Patch) for record in records),
         }
         # A change between these two calls is announced by the callback.
         version = state["version"]

@@ -2,8 +2,8 @@
 
 Page to server, binary, little endian:
 
-    stroke   u8 1, u8 flags (1 final, 2 erase, 4 sent again), u16 label, u32 item, u32 number, i32 axis,
-             i32 index, f32 radius, u32 points, then f32 x, y of every point
+    stroke   u8 1, u8 flags (1 final, 2 erase or take away, 4 sent again, 8 solid, 16 push), u16 label, u32 item,
+             u32 number, i32 axis, i32 index, f32 radius, u32 points, then f32 x, y of every point
 
 Server to page, binary:
 
@@ -29,10 +29,12 @@ from apps.common.errors import InputError
 
 STROKE, MASK = 1, 2
 FINAL, ERASE, AGAIN = 1, 2, 4
+EDITS = {8: "solid", 16: "push"}
 _STROKE_HEADER = struct.Struct("<BBHIIiifI")
 _MASK_HEADER = struct.Struct("<B3xIiiIIIII")
 MAX_LABEL = 255
 MAX_INDEX = 2**31 - 1
+MAX_STEP = 100
 
 # Actions of the page and the types of their arguments besides `item`.
 ACTIONS: dict[str, dict[str, type]] = {
@@ -48,17 +50,25 @@ ACTIONS: dict[str, dict[str, type]] = {
     "clean_up": {"label": int},
     "unlock": {"label": int},
     "delete": {"label": int},
+    "wider": {"label": int, "step": int, "final": bool},
+    "select": {"label": int, "points": list, "radius": float, "tolerance": float, "taken": bool, "final": bool},
+    "drop_preview": {},
     "save": {"kinds": list},
 }
 ELEMENTS: dict[str, tuple[type, ...]] = {
     "box": (int, float),
     "colour": (int,),
     "kinds": (str,),
+    "points": (list,),
 }  # types of what the lists hold
 
 
 class StrokeMessage(NamedTuple):
-    """A stroke as the page sends it; `label` is None for erasing, `axis` and `index` for an image."""
+    """A stroke as the page sends it; `label` is None for erasing, `axis` and `index` for an image.
+
+    edit    "solid" or "push", if the stroke is not one of marks
+    taken   whether that takes pixels away
+    """
 
     item: int
     number: int
@@ -69,6 +79,8 @@ class StrokeMessage(NamedTuple):
     index: int | None  # type: ignore[assignment]  # hides tuple.index
     final: bool
     again: bool
+    edit: str = ""
+    taken: bool = False
 
 
 def parse_stroke(data: bytes) -> StrokeMessage:
@@ -78,7 +90,8 @@ def parse_stroke(data: bytes) -> StrokeMessage:
     if len(data) < _STROKE_HEADER.size or data[0] != STROKE:
         raise InputError("binary message is not a stroke")
     _, flags, label, item, number, axis, index, radius, count = _STROKE_HEADER.unpack_from(data)
-    if flags & ~(FINAL | ERASE | AGAIN):
+    edit = EDITS.get(flags & ~(FINAL | ERASE | AGAIN), "")
+    if flags & ~(FINAL | ERASE | AGAIN) and not edit:
         raise InputError(f"stroke has unknown flags {flags}")
     if not 1 <= count <= MAX_POINTS:
         raise InputError(f"stroke has {count} points; 1 to {MAX_POINTS} are accepted")
@@ -95,9 +108,9 @@ def parse_stroke(data: bytes) -> StrokeMessage:
         raise InputError(f"stroke is in slice {index} along axis {axis}")
     erased = bool(flags & ERASE)
     final, again = bool(flags & FINAL), bool(flags & AGAIN)
-    shown = None if erased else label
+    shown = None if erased and not edit else label
     axis, index = (None, None) if axis < 0 else (axis, index)
-    return StrokeMessage(item, number, points, radius, shown, axis, index, final, again)
+    return StrokeMessage(item, number, points, radius, shown, axis, index, final, again, edit, erased and bool(edit))
 
 
 def encode_stroke(item: int, key: int, points, radius: float, label: int | None, axis, index) -> bytes:
@@ -124,7 +137,9 @@ def parse_action(text: str) -> dict:
         raise InputError(f"{name} needs {', '.join(expected)}, got {ascii(sorted(action))[:200]}")
     for key, kind in expected.items():
         value = action[key]
-        if type(value) is not kind or (kind is int and not -1 <= value <= MAX_INDEX):
+        low = -MAX_STEP if key == "step" else -1
+        is_kind = type(value) is kind or (kind is float and type(value) is int)
+        if not is_kind or (kind is int and not low <= value <= MAX_INDEX):
             raise InputError(f"{name}: {key} must be {kind.__name__}, got {_shown(value)}")
         for one in value if kind is list else ():
             if type(one) not in ELEMENTS[key]:

@@ -13,6 +13,7 @@ an image is kept from time to time, so that these are few.
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from apps.session.session_records import (
     Describe,
     Lock,
     Marks,
+    Patch,
     Record,
     Stroke,
     after_clear,
@@ -41,6 +43,7 @@ from gridcut.device import kernel
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
 KEPT_EVERY = 32  # records after which the layer is kept, so that an undo paints fewer than these again
 MAX_KEPT_PIXELS = 4_000_000  # of a layer that is kept, as compression takes time
+FIRM = 512  # above all labels
 BLOCK = 4096  # segments that are painted in one call, so that the caller can be interrupted between blocks
 
 Region = tuple[slice, ...]
@@ -206,7 +209,7 @@ class Canvas:
 
     def _region_of(self, record: Record) -> Region:
         """The region that a record may change."""
-        if isinstance(record, Describe):
+        if isinstance(record, Describe | Patch):
             return tuple(slice(0, 0) for _ in self.shape)
         if not isinstance(record, Stroke):
             return self._whole
@@ -256,6 +259,47 @@ class Canvas:
         scales = [n / m for n, m in zip(self.shape, self._full, strict=True)]
         ends = zip(box[count - 1 :: -1], box[: count - 1 : -1], scales, strict=True)  # the box starts with x
         return tuple(slice(int(start * scale), int(np.ceil(stop * scale))) for start, stop, scale in ends)
+
+
+class Overlay(Canvas):
+    """The pixels of an image that patches set; their layer holds FIRM more where strokes do not take them back."""
+
+    def change_to(self, records: Sequence[Record]) -> Change:
+        """As for a canvas; all other records have no effect."""
+        return super().change_to([one for one in records if isinstance(one, Patch | Stroke | Delete | Clear)])
+
+    def paste(self, labels: np.ndarray) -> None:
+        """Write the pixels to labels (H, W), in place."""
+        part = _hull(
+            [part for part, one in zip(self._regions, self.records or (), strict=True) if isinstance(one, Patch)],
+            self.shape,
+        )
+        layer = self._layer[part]
+        np.copyto(labels[part], layer % FIRM, where=layer != OPEN)
+
+    def _region_of(self, record: Record) -> Region:
+        if not isinstance(record, Patch):
+            return super()._region_of(record)
+        x0, y0, x1, y1 = record.box
+        return slice(y0, y1), slice(x0, x1)
+
+    def _apply(self, record: Record, region: Region) -> None:
+        layer = self._layer[region]
+        if isinstance(record, Patch):
+            x0, y0, _, _ = record.box
+            own = tuple(
+                slice(side.start - start, side.stop - start) for side, start in zip(region, (y0, x0), strict=True)
+            )
+            values = record.pixels.values()[own].astype(np.int16) - np.int16(1)
+            taken = (values != OPEN) & (record.is_firm | (layer < FIRM))
+            np.copyto(layer, values + np.int16(FIRM * record.is_firm), where=taken)
+        elif isinstance(record, Delete):
+            layer[layer % FIRM == record.label] = OPEN
+        elif isinstance(record, Stroke):
+            before = layer.copy()
+            super()._apply(replace(record, label=2 * FIRM), region)
+            is_kept = (layer != 2 * FIRM) | ((before >= FIRM) & (record.label is not None))
+            layer[...] = np.where(is_kept, before, np.int16(OPEN))
 
 
 @kernel

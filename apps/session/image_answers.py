@@ -130,6 +130,20 @@ class ImageAnswers:
         return self._cut.solved if self._shown is None else self._shown.solved
 
     @property
+    def grid(self) -> ImageView:
+        """The view of the answer grid."""
+        return self._view
+
+    def terms_of(self, label: int, where: tuple) -> tuple[np.ndarray, np.ndarray]:
+        """Costs of all other labels and of an object, int32, at an index of the answer grid; 0 without them."""
+        marks = self._canvas.marks_now()[where]
+        costs = self._cut.costs
+        if self._models is None or costs is None or label not in costs.values:
+            return np.zeros(marks.shape, np.int32), np.zeros(marks.shape, np.int32)
+        found, place = costs.at(where, marks), costs.values.index(label)
+        return np.delete(found, place, axis=0).min(axis=0), found[place]
+
+    @property
     def preview(self) -> np.ndarray:
         """Labels of the answer grid."""
         locked = self._canvas.locked
@@ -191,7 +205,7 @@ class ImageAnswers:
             self._cut.mark(change.where, change.marks)
         else:
             models = self._load_first()
-        self._labels = self._kept(self._cut.solve())
+        self._labels = self.kept(self._cut.solve())
         self._models = models
         self.is_exact = not self.is_reduced and self._shown is None
 
@@ -256,7 +270,7 @@ class ImageAnswers:
         self._standby.mark(where, now[where])
         self._cut, self._standby = self._standby, self._cut
         self._models, self._shown = models, shown
-        self._labels = self._kept(self._cut.solve())
+        self._labels = self.kept(self._cut.solve())
         self.is_exact = self._canvas.records == records
         self.answered = answered
 
@@ -265,7 +279,7 @@ class ImageAnswers:
         """What was found with the boxes; None until then."""
         return self._boxed[1] if self._boxed is not None and self._boxed[0] == self._start.boxes else None
 
-    def _kept(self, labels: np.ndarray) -> np.ndarray:
+    def kept(self, labels: np.ndarray) -> np.ndarray:
         """The labels of a cut, of the parts to keep."""
         hints = hints_of(self._canvas.marks_now(), self._start, self._keep, self._mask)
         return keep_parts(labels, hints.anchors, hints.keep)

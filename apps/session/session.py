@@ -13,23 +13,25 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.arguments import array_of
+from apps.common.arguments import array_of, check_number
 from apps.common.errors import OutputError
 from apps.common.images import InputError, check_same_size, to_rgb
 from apps.common.uncopied import Uncopied
 from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import tidied
 from apps.segmentation.hints import ObjectOptions
+from apps.segmentation.image_sizes import at_centres
 from apps.segmentation.marks import BACKGROUND
-from apps.session.canvas import Canvas
+from apps.session.canvas import Canvas, Overlay
+from apps.session.hand_edits import Edits
 from apps.session.image_answers import ImageAnswers
 from apps.session.label_maps import label_map_of
 from apps.session.latest_work import LatestWork
@@ -38,11 +40,13 @@ from apps.session.session_records import (
     Delete,
     Describe,
     Lock,
+    Patch,
     Record,
     RecordHistory,
     Unlock,
     as_json,
     check_label,
+    common_length,
     effective,
     locks_of,
     make_box,
@@ -53,6 +57,7 @@ from apps.session.session_records import (
     make_stroke,
     objects_of,
     paste,
+    patched_labels,
 )
 from apps.session.store import Store, Stored, history_in
 from apps.session.volume_answers import VolumeAnswers
@@ -66,6 +71,7 @@ if TYPE_CHECKING:
 KEEP = ("touching", "all")
 DEVICES = ("auto", "cpu", "cuda")
 SMALL = 0.01  # share of an object's pixels: smaller parts of it, and holes in it, are cleaned up
+MAX_STEP = 100
 MARK_SOMETHING = "mark the object"
 MARK_BACKGROUND = "mark the background"
 MARK_OBJECT = "mark an object"
@@ -179,7 +185,12 @@ class Session(Uncopied):
         else:
             self._answers = ImageAnswers(lambda: to_rgb(values), keep, device, self._lock)
         self._history = RecordHistory()  # replaced as a whole, so that no exception leaves it between two states
-        self._requested: RecordHistory | None = self._history  # what the worker was asked to refine last
+        self._answered: Sequence[Record] | None = self._history.records  # None while they change
+        self._requested: Sequence[Record] | None = ()  # what the worker was asked to refine last
+        self._overlay: Overlay | None = None  # of patches, if there ever were some
+        self._finished: tuple[int, Any] = (-1, None)  # version, and the labels with patches
+        self._previews, self._has_preview = 0, False  # versions of edits that were only shown, and whether one is
+        self._edits: tuple[tuple[int, int], Edits] | None = None  # the last ones, for a label and a version
         self._version, self._seconds = 0, 0.0
         self._certified_version = -1
         self._worker = LatestWork(self._refine)
@@ -232,6 +243,117 @@ class Session(Uncopied):
     ) -> None:
         """Remove the strokes below a stroke; parameters as in `stroke`."""
         self._add(make_stroke(points, radius, None, self.shape, axis, slice, not final), final=final)
+
+    def solid(
+        self, points: ArrayLike, radius: float, label: int = 1, *, final: bool = True, taken: bool = False
+    ) -> None:
+        """Give pixels of an image to an object, or take them from it; nothing else moves.
+
+        The pixels stay as they are, whatever is drawn later, until they are erased, or painted solid again.  Cuts do
+        not know them.  Locked objects keep their pixels.
+
+        Parameters
+        ----------
+        points, radius, final
+            As of `stroke`.
+        label : int, default 1
+            The object.
+        taken : bool, default False
+            Whether the pixels become background.
+        """
+        stroke = make_stroke(points, radius, 0 if taken else label, self._image_shape, is_part=not final)
+        with self._edits_of(label) as edits:
+            self._add(edits.solid(stroke), final=final)
+
+    def push(
+        self, points: ArrayLike, radius: float, label: int = 1, *, final: bool = True, taken: bool = False
+    ) -> None:
+        """Cut the outline of an object of an image again, in the disc along a polyline; nothing else moves.
+
+        Pixels within 0.6 radii of the points become the object, or with `taken` background; the outline goes where the
+        cut of the disc is minimal, which is certified.  The pixels stay as they are until a stroke covers them.
+        Parameters are those of `solid`.
+        """
+        stroke = make_stroke(points, radius, 0 if taken else label, self._image_shape, is_part=not final)
+        with self._edits_of(label) as edits:
+            self._add(edits.push(stroke), final=final)
+
+    def wider(self, step: int, label: int = 1, *, final: bool = True) -> None:
+        """Let an object of an image be wider, or with negative steps tighter.
+
+        Of the energy of the last cut, in nats, 0.25 `step` is subtracted for each pixel of the object, and the cut with
+        the fewest pixels is taken among the minimal ones.  So the objects of ascending steps are nested (above a
+        megapixel, on the reduced grid that answers strokes), and 0 is what the strokes give.  Other objects stay.
+
+        Parameters
+        ----------
+        step : int
+            From -100 to 100.
+        label : int, default 1
+            The object.
+        final : bool, default True
+            False shows the object only, until the next edit, and certifies nothing.
+        """
+        check_number(step, "step", integer=True)
+        if not -MAX_STEP <= step <= MAX_STEP:
+            raise InputError(f"step must be -{MAX_STEP} to {MAX_STEP}, got {step}")
+        with self._edits_of(label) as edits:
+            self._patch(edits.wider(int(step), final), final)
+
+    def select(
+        self,
+        points: ArrayLike,
+        radius: float,
+        label: int = 1,
+        *,
+        tolerance: float = 10.0,
+        final: bool = True,
+        taken: bool = False,
+    ) -> None:
+        """Give the part of an image around a stroke to an object, up to the edges of what has the stroke's colours.
+
+        Parameters
+        ----------
+        points, radius, label, taken
+            As of `solid`.
+        tolerance : float, default 10
+            Distance in CIELAB up to which colours count as those of the stroke, at least 0.5.
+        final : bool, default True
+            False shows the part only, until the next edit, and certifies nothing; each call passes the whole stroke.
+        """
+        stroke = make_stroke(points, radius, 0 if taken else label, self._image_shape)
+        check_number(tolerance, "tolerance")
+        if not 0.5 <= tolerance <= MAX_STEP:  # also NaN
+            raise InputError(f"tolerance must be 0.5 to {MAX_STEP}, got {tolerance}")
+        with self._edits_of(label) as edits:
+            self._patch(edits.select(stroke, float(tolerance), final), final)
+
+    @contextlib.contextmanager
+    def _edits_of(self, label: int) -> Iterator[Edits]:
+        """Edits of an object of an image as it is without previews; its solver is kept while they follow each other."""
+        self._check_open(check_label(label))
+        with self._lock:
+            self._settle()
+            key = label, self._version - self._previews
+            if self._edits is None or self._edits[0] != key:
+                self.drop_preview()
+                contrast = None if self._edits is None else self._edits[1].known_contrast
+                assert isinstance(self._answers, ImageAnswers), self._image_shape
+                self._edits = key, Edits(self._values, self._answers, self.labels, label, contrast)
+            yield self._edits[1]
+
+    def drop_preview(self) -> None:
+        """Show the labels without an edit that was not final."""
+        with self._lock:
+            if self._has_preview:
+                self._preview()
+
+    @property
+    def _image_shape(self) -> tuple[int, ...]:
+        """The shape of an image; InputError for a volume."""
+        if len(self.shape) != 2:
+            raise InputError("pixels of volumes cannot be set by hand; draw strokes")
+        return self.shape
 
     def box(self, box: Sequence[int], label: int = 1) -> None:
         """Find an object in a box in pixels, half open.
@@ -330,7 +452,7 @@ class Session(Uncopied):
         """
         with self._lock:
             described, locked, *_ = objects_of(self._history.records)
-            labels = sorted({*self._answers.present(), *described} - {BACKGROUND})
+            labels = sorted({*self._present, *described} - {BACKGROUND})
         shown = ((label, described.get(label, Describe(label, "", None))) for label in labels)
         return {label: {"name": one.name, "colour": one.colour, "locked": label in locked} for label, one in shown}
 
@@ -424,6 +546,7 @@ class Session(Uncopied):
 
     def _change_to(self, history: RecordHistory) -> None:
         """Answer and store a history, which then is the session's own; after an exception, the earlier one still is."""
+        self._has_preview = False
         self._answer(history.records)
         if self.store is not None and history.is_final:
             self.store.keep(history)
@@ -432,7 +555,7 @@ class Session(Uncopied):
 
     def _settle(self) -> None:
         """Answer again, if an exception has left other answers than those of the records."""
-        if self._answers.answered is not self._history.records:
+        if self._answered is not self._history.records or self._answers.answered is None:
             self._requested = None
             self._answer(self._history.records)
         self._request()
@@ -440,20 +563,43 @@ class Session(Uncopied):
     def _answer(self, records: Sequence[Record]) -> None:
         start = time.perf_counter()
         self._version += 1
-        self._answers.change_to(records)
+        self._answered, before, given = None, self._answers.answered, _without_patches(records)
+        if before is None or len(before) != len(given) or common_length(before, given) < len(given):
+            self._answers.change_to(given)
+        if len(given) < len(records) or self._overlay is not None:
+            self._set_patches(records)
+        self._answered = records
         self._seconds = time.perf_counter() - start
 
+    def _set_patches(self, records: Sequence[Record]) -> None:
+        if self._overlay is None:
+            self._overlay = Overlay(self.shape, self.shape)
+        self._overlay.change_to(records)
+
+    def _patch(self, patch: Patch, final: bool) -> None:
+        """Add a patch, or only show it until the next edit."""
+        with self._lock:
+            if final:
+                self._add(patch)
+            else:
+                self._preview(patch)
+
+    def _preview(self, *patches: Patch) -> None:
+        self._version, self._previews, self._has_preview = self._version + 1, self._previews + 1, bool(patches)
+        self._set_patches((*self._history.records, *patches))
+
     def _request(self) -> None:
-        """Let the worker refine the history, unless it was asked for that already."""
-        if self._history.is_final and self._requested is not self._history:
+        """Let the worker refine what the cuts answer, unless it was asked for that already."""
+        if self._history.is_final and self._requested is not self._answers.answered:
             self._worker.request()
-            self._requested = self._history
+            self._requested = self._answers.answered
 
     def _refine(self, check: Callable[..., None]) -> None:
         """In the worker: better labels for the records."""
         with self._lock:
-            records = self._history.records
-        self._answers.refine(records, check, self._publish)
+            records = self._answers.answered
+        if records is not None:
+            self._answers.refine(records, check, self._publish)
 
     def _publish(self) -> None:
         with self._lock:
@@ -483,7 +629,24 @@ class Session(Uncopied):
         """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
         with self._lock:
             self._settle()
-            return self._answers.labels()
+            return self._with_patches(self._answers.labels())
+
+    def _with_patches(self, found: np.ndarray) -> np.ndarray:
+        """Labels with the pixels that patches set, except in locked objects."""
+        if self._overlay is None:
+            return found
+        if self._finished[0] != self._version:
+            labels = found.copy()
+            self._overlay.paste(labels)
+            locked = objects_of(self._history.records).locked.values()
+            self._finished = self._version, paste(labels, locked)
+        return self._finished[1]
+
+    @property
+    def _present(self) -> tuple[int, ...]:
+        """The labels that records define."""
+        patched = patched_labels(self._history.records)
+        return tuple(sorted({*self._answers.present(), *((BACKGROUND, *patched) if patched else ())}))
 
     @property
     def mask(self) -> np.ndarray:
@@ -495,7 +658,8 @@ class Session(Uncopied):
         """Labels on the grid that answers strokes: that of the image, or a reduced one, for display."""
         with self._lock:
             self._settle()
-            return self._answers.preview
+            found = self._answers.preview
+            return found if self._overlay is None else at_centres(self.labels, found.shape)
 
     @property
     def records(self) -> Sequence[Record]:
@@ -523,7 +687,7 @@ class Session(Uncopied):
         """
         with self._lock:
             self._settle()
-            values = self._answers.present()
+            values = self._present
             return {
                 "version": self._version,
                 "energy": self._answers.energy,
@@ -552,9 +716,7 @@ class Session(Uncopied):
             if solved is not None:
                 solved.check()
                 self._certified_version = self._version
-            return SessionResult(
-                self._answers.labels(), self._answers.present(), self._answers.energy, solved is not None
-            )
+            return SessionResult(self.labels, self._present, self._answers.energy, solved is not None)
 
     def close(self) -> None:
         """Stop the work in the background, and wait for its end; let others use the file of a session that is kept."""
@@ -706,6 +868,11 @@ class Session(Uncopied):
         from apps.app.notebook import SessionWidget
 
         return SessionWidget(self, height)
+
+
+def _without_patches(records: Sequence[Record]) -> Sequence[Record]:
+    """The records that cuts answer."""
+    return tuple(one for one in records if not isinstance(one, Patch))
 
 
 def _message(values: tuple[int, ...]) -> str:

@@ -11,6 +11,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -159,6 +160,33 @@ class Unlock:
 
 
 @dataclass(frozen=True, slots=True)
+class Patch:
+    """Labels of pixels of an image, which no cut changes.
+
+    Attributes
+    ----------
+    label : int
+        The object that was edited.
+    box : tuple of int
+        The part of the image that `pixels` are, x0, y0, x1, y1, half open.
+    pixels : PackedMask
+        The label of a pixel and 1, uint8; 0 where it stays as it is.
+    is_firm : bool
+        Whether only erasing, and further firm patches, take the pixels back; strokes do so with others.
+    """
+
+    label: int
+    box: tuple[int, int, int, int]
+    pixels: PackedMask
+    is_firm: bool = False
+    is_part: bool = False
+
+    @classmethod
+    def of(cls, box: tuple[int, int, int, int], codes: np.ndarray, label: int, **flags: bool) -> "Patch":
+        return cls(label, box, PackedMask.of(codes), **flags)
+
+
+@dataclass(frozen=True, slots=True)
 class Delete:
     """The marks of an object so far, and its name, have no effect."""
 
@@ -173,7 +201,7 @@ class Clear:
 
 
 Locator = Box | MaskHint  # a record that says where the object is, without marks of it
-Record = Stroke | Locator | Marks | Describe | Lock | Unlock | Delete | Clear
+Record = Stroke | Locator | Marks | Describe | Lock | Unlock | Patch | Delete | Clear
 KINDS: dict[str, type] = {
     "stroke": Stroke,
     "erase": Stroke,
@@ -183,6 +211,7 @@ KINDS: dict[str, type] = {
     "describe": Describe,
     "lock": Lock,
     "unlock": Unlock,
+    "patch": Patch,
     "delete": Delete,
     "clear": Clear,
 }
@@ -264,6 +293,17 @@ def boxes_of(records: Sequence[Record]) -> dict[int, Box]:
         elif isinstance(record, Delete) or (isinstance(record, Lock) and record.is_start):
             boxes.pop(record.label, None)
     return boxes
+
+
+def patched_labels(records: Sequence[Record]) -> set[int]:
+    """The objects that patches in effect are for."""
+    labels: set[int] = set()
+    for record in after_clear(records):
+        if isinstance(record, Patch):
+            labels.add(record.label)
+        elif isinstance(record, Delete):
+            labels.discard(record.label)
+    return labels
 
 
 def common_length(some: Sequence, others: Sequence) -> int:
@@ -417,11 +457,11 @@ def make_description(label, name, colour) -> Describe:
     return Describe(check_label(label), name, colour)
 
 
-def _stored_lock(shape, data, label, box, **flags) -> Lock:
+def _stored_part(kind, dtype, shape, data, label, box, **flags) -> Lock | Patch:
     x0, y0, x1, y1 = box
     if len(shape) != 2 or {*map(type, box)} != {int} or not (0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]):
         raise ValueError("box")
-    return Lock(check_label(label), (x0, y0, x1, y1), PackedMask.of_data(data, (y1 - y0, x1 - x0), bool), **flags)
+    return kind(check_label(label), (x0, y0, x1, y1), PackedMask.of_data(data, (y1 - y0, x1 - x0), dtype), **flags)
 
 
 def _stored_mask(shape, data, is_soft=False, is_part=False) -> MaskHint:
@@ -435,7 +475,8 @@ READERS: dict[str, Callable[..., Record]] = {  # of the shape of the grid, the c
     "start": _stored_mask,
     "strokes": lambda shape, data: Marks(PackedMask.of_data(data, shape, np.uint8)),
     "describe": lambda shape, _, **given: make_description(**given),
-    "lock": _stored_lock,
+    "lock": partial(_stored_part, Lock, bool),
+    "patch": partial(_stored_part, Patch, np.uint8),
     "unlock": lambda shape, _, label, is_part=False: Unlock(check_label(label), is_part),
     "delete": lambda shape, _, label: Delete(check_label(label)),
     "clear": lambda shape, _, is_part=False: Clear(is_part),

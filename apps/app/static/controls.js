@@ -8,7 +8,7 @@ import { copyCutout, downloadCutout, openSample, sendMask, uploadAll } from "./u
 
 export const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];   // on the screen
 export const DISPLAYS = ["both", "contour", "cutout"];
-export const TOOLS = ["object", "background", "erase", "box"];
+export const TOOLS = ["object", "background", "erase", "box", "select", "solid", "push"];
 
 /** @param {App} app */
 export function bindControls(app) {
@@ -50,6 +50,20 @@ export function bindControls(app) {
     slider.oninput = () => { shown.textContent = `${slider.value} %`; app.draw(); };
     shown.textContent = `${slider.value} %`;
   }
+  const [wider, tolerance] = ["wider", "tolerance"].map(inputOf);
+  let shown = 0;   // when the last preview was asked for
+  const widen = (/** @type {boolean} */ final) => {
+    $("wider-value").textContent = wider.value;
+    if (!final && performance.now() - shown < 60) return;
+    shown = performance.now();
+    app.edit("wider", { label: app.label, step: Number(wider.value), final });
+  };
+  wider.oninput = () => widen(false);
+  wider.onchange = () => {
+    if (Number(wider.value)) widen(true); else app.edit("drop_preview");
+    wider.value = $("wider-value").textContent = "0";
+  };
+  tolerance.oninput = () => { $("tolerance-value").textContent = tolerance.value; };
   strokes.onchange = () => { app.strokesShown = strokes.checked; app.draw(); };
   slice.oninput = () => app.slices.set(Number(slice.value));
   level.oninput = window.oninput = () => {

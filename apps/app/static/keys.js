@@ -9,15 +9,16 @@ const ARROWS = { arrowleft: [-1, 0], arrowright: [1, 0], arrowup: [0, -1], arrow
 
 /** @param {App} host */
 export function bindKeys(host) {
-  /** @type {Record<string, () => void>} */
+  /** @type {Record<string, (event: KeyboardEvent) => void>} */
   const plain = {
     d: () => host.setTool("object"), b: () => host.setTool("background"),
-    e: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"),
+    x: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"),
+    q: () => host.setTool("select"), p: () => host.setTool("solid"), e: () => host.setTool("push"),
     "[": () => host.changeRadius(-1), "]": () => host.changeRadius(1),
     f: () => host.fit(), 0: () => host.fit(),
     "+": () => host.zoomBy(1.25), "=": () => host.zoomBy(1.25), "-": () => host.zoomBy(0.8),
     v: () => host.nextDisplay(), s: () => host.toggleStrokes(),
-    n: () => host.step(1), p: () => host.step(-1), a: () => host.slices.nextAxis(),
+    n: (event) => host.step(event.shiftKey ? -1 : 1), a: () => host.slices.nextAxis(),
     o: () => host.objects.create(), l: () => host.objects.toggleLocked(host.label), k: () => host.objects.cleanUp(host.label),
     ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
     arrowup: () => host.slices.move(1), arrowdown: () => host.slices.move(-1),
@@ -56,7 +57,7 @@ export function bindKeys(host) {
     }
     if (key === " ") { event.preventDefault(); host.setSpace(true); return; }
     if (key === "h") { host.setAlone(true); return; }
-    if (plain[key] && !(event.repeat && key === "enter")) { event.preventDefault(); plain[key](); }
+    if (plain[key] && !(event.repeat && key === "enter")) { event.preventDefault(); plain[key](event); }
   });
   addEventListener("keyup", (event) => {
     if (event.key === " ") { host.setSpace(false); host.tools.releaseCross(); }

@@ -21,6 +21,7 @@ import { View } from "./view.js";
 /** @import { Rectangle } from "./tools.js" */
 
 const MIN_RADIUS = 0.5;        // pixels of the image
+const BY_HAND = ["tool-select", "tool-solid", "tool-push"];
 const LOST = "Connection lost; reconnecting. What you draw is kept. If cutmatch was stopped, start cutmatch app again.";
 
 /** @param {unknown} error */
@@ -138,7 +139,8 @@ export class App {
     this.info = info;
     document.title = `${info.name} · cutmatch`;
     for (const id of ["volume", "volume-kind"]) $(id).hidden = !isVolume;
-    for (const id of ["kinds", "brighten-row", "cutout-row", "start-mask"]) $(id).hidden = isVolume;
+    for (const id of ["kinds", "brighten-row", "cutout-row", "start-mask", "by-hand", ...BY_HAND]) $(id).hidden = isVolume;
+    if (isVolume && BY_HAND.includes(`tool-${this.tool}`)) this.setTool("object");
     this.strokes.order = [];
     this.tools.forgetLine();
     if (isVolume) {
@@ -336,7 +338,7 @@ export class App {
   cancel() { this.tools.cancel(); }
 
   /**
-   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "clean_up" | "unlock" | "delete"} what
+   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "clean_up" | "unlock" | "delete" | "wider" | "drop_preview"} what
    * @param {{ [argument: string]: unknown }} details
    */
   edit(what, details = {}) {

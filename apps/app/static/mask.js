@@ -29,6 +29,9 @@ export class Mask {
     this.tiles.clear();
   }
 
+  /** The label at a place in the image. @param {[number, number]} at */
+  at([x, y]) { return x >= 0 && x < this.width && y >= 0 && y < this.height ? this.labels[Math.floor(y) * this.width + Math.floor(x)] : 0; }
+
   get hasObjects() { return [...this.counts].some(([label, count]) => label && count); }
 
   /** @param {Map<number, Rgb>} colours   by label */

@@ -1,5 +1,7 @@
 // The stroke that is being drawn, on its way to the server in parts.
 
+import { inputOf } from "./elements.js";
+
 /** @import { App } from "./main.js" */
 /** @import { DrawnStroke } from "./tools.js" */
 /** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
@@ -23,13 +25,19 @@ export class Pen {
     const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
     this.#drawing = drawing;
     this.app.drawTop();
-    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || this.app.state.labels.length < 2) return;
+    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || (!stroke.edit && this.app.state.labels.length < 2)) return;
     this.#send(drawing, false);
     [drawing.time, drawing.sent] = [now, count];
   }
 
   /** @param {Drawing} drawing @param {boolean} final */
   #send({ stroke, number, sent }, final) {
+    if (stroke.edit === "select") {
+      const { points: flat, label, radius, erase: taken } = stroke, tolerance = Number(inputOf("tolerance").value);
+      const points = Array.from({ length: flat.length / 2 }, (_, i) => flat.slice(2 * i, 2 * i + 2));
+      this.app.connection.send({ do: "select", item: this.app.item, points, radius, label, tolerance, taken, final });
+      return;
+    }
     const points = stroke.points.slice(2 * Math.max(0, sent - 1));
     this.app.connection.stroke(this.app.item, number, { ...stroke, points }, final);
   }
@@ -40,13 +48,15 @@ export class Pen {
     performance.mark("cutmatch-stroke");
     this.#send(drawing, true);
     this.#drawing = null;
+    if (drawing.stroke.edit) return;   // the pixels themselves are the answer
     this.app.strokes.own.set(drawing.number, drawing.stroke);
     this.app.setPending(true);
     this.app.strokesChanged();
   }
 
   cancelled() {
-    if (this.#drawing?.sent) this.app.connection.send({ do: "cancel", item: this.app.item, number: this.#drawing.number });
+    if (this.#drawing?.stroke.edit === "select") this.app.edit("drop_preview");
+    else if (this.#drawing?.sent) this.app.connection.send({ do: "cancel", item: this.app.item, number: this.#drawing.number });
     this.#drawing = null;
   }
 }

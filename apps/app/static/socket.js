@@ -9,6 +9,7 @@
  * @property {boolean} erase
  * @property {number} axis                of the slice; -1 for an image
  * @property {number} index               of the slice
+ * @property {"select" | "solid" | "push"} [edit]   what sets pixels by hand; `erase` then takes them away
  */
 /** @typedef {Stroke & { item: number, key: number }} KnownStroke */
 /** @typedef {{ x: number, y: number, width: number, height: number, lengths: Uint32Array, values: Uint16Array }} Runs */
@@ -70,7 +71,7 @@
 
 const STROKE = 1, MASK = 2;
 const HEADER = 28;
-const FINAL = 1, ERASE = 2, AGAIN = 4;
+const FINAL = 1, ERASE = 2, AGAIN = 4, EDITS = { solid: 8, push: 16, select: 0 };
 
 const REFUSED = 1008;
 
@@ -149,10 +150,10 @@ export class Connection {
    * @param {Stroke} stroke
    * @param {boolean} final   whether it is complete; otherwise further parts follow
    */
-  stroke(item, number, { points, radius, label, erase, axis, index }, final) {
+  stroke(item, number, { points, radius, label, erase, axis, index, edit }, final) {
     const data = new ArrayBuffer(HEADER + 4 * points.length), view = new DataView(data);
     view.setUint8(0, STROKE);
-    view.setUint8(1, (final ? FINAL : 0) | (erase ? ERASE : 0));
+    view.setUint8(1, (final ? FINAL : 0) | (erase ? ERASE : 0) | (edit ? EDITS[edit] : 0));
     view.setUint16(2, label, true);
     view.setUint32(4, item, true);
     view.setUint32(8, number, true);

@@ -82,7 +82,9 @@ export class Tools {
    * @param {boolean} joined     whether a line leads from the last stroke
    */
   #press(at, background, erase, joined) {
-    if (erase ? this.host.strokes.refusesErasing(this.host.state) : !background && this.host.objects.refuses(this.host.label)) {
+    const { tool } = this.host, edit = tool === "select" || tool === "solid" || tool === "push" ? tool : undefined;
+    if (edit) erase = background || (tool === "push" && this.host.mask.at(at) !== this.host.label);
+    if (erase && !edit ? this.host.strokes.refusesErasing(this.host.state) : (edit || !background) && this.host.objects.refuses(this.host.label)) {
       this.#action = null;   // the press has no further effect
     } else if (this.host.tool === "box" && !background && !erase) {
       this.#action = "box";
@@ -91,7 +93,7 @@ export class Tools {
       const { radius, label, slice: [axis, index] } = this.host;
       const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
       this.#action = "stroke";
-      this.stroke = { points, radius, label: background ? 0 : label, erase, axis, index };
+      this.stroke = { points, radius, label: background && !edit ? 0 : label, erase, axis, index, edit };
       this.#extend(this.stroke, at, true);
       this.host.pen.changed(this.stroke);
     }

@@ -69,7 +69,7 @@ def test_an_object_is_cut_and_saved(photographs, browse):
     page.settled()
     assert (page.labels() > 0).mean() > 0.05
     page.screenshot("box")
-    page.keys("p")
+    page.keys("n", shift=True)
     page.ready(0)
     page.settled()
     assert iou(page.labels() > 0, found) > 0.999
@@ -108,7 +108,7 @@ def test_tools_and_displays(photographs, browse):
     assert set(np.unique(page.labels())) == {0, 1, 2}
     page.screenshot("labels")
 
-    page.keys("e")
+    page.keys("x")
     page.drag([(380, 60), (385, 120)])
     page.until("app.state.labels.length === 2")
 
@@ -283,7 +283,7 @@ def test_another_image_with_the_button_down(photographs, browse):
     builder.perform()
     page.keys("n")
     page.ready(1)
-    page.keys("p")
+    page.keys("n", shift=True)
     page.ready(0)
     assert page.js("app.state.order.length") == before
     builder = ActionBuilder(page.driver)

@@ -15,7 +15,7 @@ def test_a_stroke_survives():
     points = [(1.5, 2.25), (-3.0, 1e5)]
     stroke = parse_stroke(encode_stroke(7, 99, points, 2.5, 3, 1, 12))
     assert stroke.points.tolist() == [list(point) for point in points]
-    assert stroke[:2] + stroke[3:] == (7, 99, 2.5, 3, 1, 12, True, False)
+    assert stroke[:2] + stroke[3:] == (7, 99, 2.5, 3, 1, 12, True, False, "", False)
     erased = parse_stroke(encode_stroke(7, 99, points, 2.5, None, None, None))
     assert (erased.label, erased.axis, erased.index) == (None, None, None)
 
@@ -48,7 +48,15 @@ def changed(offset, form, value):
 
 NAN, FAR = float("nan"), 1e30
 BROKEN = [b"", b"\x01", b"\x02" + GOOD[1:], GOOD[:-1], GOOD + b"\0", b"\x01" * (MAX_MESSAGE + 1)]
-CHANGED = [(1, "<B", 8), (2, "<H", 256), (12, "<i", 3), (16, "<i", -1), (20, "<f", 0.0), (20, "<f", NAN)]
+CHANGED = [
+    (1, "<B", 24),
+    (1, "<B", 32),
+    (2, "<H", 256),
+    (12, "<i", 3),
+    (16, "<i", -1),
+    (20, "<f", 0.0),
+    (20, "<f", NAN),
+]
 CHANGED += [(24, "<I", 0), (24, "<I", MAX_POINTS + 1), (28, "<f", NAN), (28, "<f", FAR)]
 
 
@@ -61,6 +69,8 @@ def test_broken_strokes_are_rejected(data):
 ACTIONS = ["", "{", "[]", '"undo"', "{}", '{"do": "remove"}', '{"do": ["undo"]}', '{"do": "undo"}', "[" * 100_000]
 ACTIONS += [f'{{"do": "undo", "item": {item}}}' for item in ('"0"', "true", "-2", "1e400", '0, "more": 1')]
 ACTIONS += ['{"do": "box", "item": 0, "box": {}, "label": 1}', '{"do": "save", "item": 0, "kinds": "mask"}']
+ACTIONS += ['{"do": "wider", "item": 0, "label": 1, "step": -101, "final": true}']
+ACTIONS += ['{"do": "wider", "item": 0, "label": 1, "step": 3, "final": 1}']
 ACTIONS += ['{"do": "slice", "item": 0, "axis": 0.5, "index": 0}', f'{{"do": "{MAX_MESSAGE * "y"}"}}']
 
 

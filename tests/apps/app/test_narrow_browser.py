@@ -103,7 +103,7 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     assert title.text.startswith("2/2 ")
     assert page.js("[app.tool, app.label]") == ["object", 1]
     assert page.driver.find_element("id", "tool-object").text == "Object"
-    page.keys("p")
+    page.keys("n", shift=True)
     page.ready(0)
     assert page.js("app.state.undo") is False
     page.keys("r")
@@ -116,7 +116,7 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     page.until("document.getElementById('hint').className === 'error'")
     assert page.js("app.tool") == "box"
     page.until("app.items[0].state === 'started'")
-    page.keys("p")  # which has a box already
+    page.keys("n", shift=True)  # which has a box already
     page.ready(0)
     assert page.js("app.tool") == "object"
     assert no_errors(page)

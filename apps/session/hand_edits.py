@@ -1,0 +1,216 @@
+"""Edits that set pixels of an image by hand, or by one small exact cut, and move nothing else.
+
+    solid    these pixels are of a label, until they are erased
+    push     in a disc, the outline of an object is cut again; all outside of it is fixed
+    wider    an object with a constant added to the cost of each of its pixels
+    select   pixels with the colours of a stroke, up to the edges
+
+Each is a `Patch` of labels, which no cut changes.  Cuts minimise
+
+    sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q]
+
+with the edges w of apps.segmentation.segmentation, and D as each function says.  In images above a megapixel, all but
+`push` cut the grid that answers strokes; the outline found is then placed in the image, once the edit is final.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+import gridcut
+from apps.common.images import as_floats, to_rgb
+from apps.common.rectangles import Rectangle, bounds, relative, widened
+from apps.segmentation.colour_models import lab_image
+from apps.segmentation.fine_outline import MAX_PREFERENCE, mean_contrast, placed_outline
+from apps.segmentation.fit import REDUCED_PIXELS
+from apps.segmentation.grid_cut import banded_cut
+from apps.segmentation.image_sizes import at_centres, centres
+from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT
+from apps.session.canvas import MIN_RADIUS, paint_kernel
+from apps.session.image_answers import ImageAnswers
+from apps.session.session_records import Patch, Stroke
+
+CORE = 0.6  # radii of a disc: pixels this near to the points are pushed to the other side
+STEP = 0.25  # nats per pixel and step of `wider`
+COLOUR = 4.0  # nats: cost of the background in `select`, and of a colour that differs by the tolerance
+
+
+class Edits:
+    """Edits of an object of an image as it is shown.
+
+    values    the image as it was given
+    answers   of strokes
+    labels    of the image that are shown, (H, W)
+    label     the object
+    contrast  mean squared step of the image's neighbours in Lab, if it is known
+    """
+
+    def __init__(
+        self, values: np.ndarray, answers: ImageAnswers, labels: np.ndarray, label: int, contrast: float | None
+    ):
+        self._values, self._answers, self._labels, self._label = values, answers, labels, label
+        self._shape, self._scale = labels.shape, (labels.size / min(labels.size, REDUCED_PIXELS)) ** 0.5
+        self.known_contrast = contrast
+        self._solver: gridcut.Solver | None = None
+
+    @property
+    def _rgb(self) -> np.ndarray:
+        is_ready = self._values.dtype == np.uint8 and self._values.shape == (*self._shape, 3)
+        return self._values if is_ready else to_rgb(self._values)
+
+    def solid(self, stroke: Stroke) -> Patch:
+        """The pixels of a stroke get its label."""
+        part, where = painted(stroke, self._shape)
+        return self._patch(part, where, stroke.label != BACKGROUND, is_firm=True, is_part=stroke.is_part)
+
+    def push(self, stroke: Stroke) -> Patch:
+        """Cut the outline again within the radius of a stroke; pixels near its points get its label.
+
+        D is that of the last cut, if the object is one of its labels, and else 0.  The cut is certified.
+        """
+        part, inside = painted(stroke, self._shape)
+        near, core = painted(stroke, self._shape, CORE * stroke.radius)
+        around = widened(part, 1, self._shape)
+        found = self._labels[around]
+        free = np.zeros(found.shape, bool)
+        free[relative(part, around)] = inside
+        free &= (found == BACKGROUND) | (found == self._label)
+        terms = self._terms_of(around)
+        pushed, other = terms if stroke.label else terms[::-1]
+        pushed[relative(near, around)][core] = FORBIDDEN
+        other[relative(near, around)][core] = 0
+        weight = SMOOTHNESS * UNIT * self._scale
+        lab = lab_image(as_floats(to_rgb(self._values[around])))
+        if self.known_contrast is None:
+            self.known_contrast = mean_contrast(self._rgb)
+        beta = CONTRAST / self.known_contrast
+        edges = gridcut.contrast_edges(lab, weight=weight, connectivity=8, beta=beta, dtype=np.int32)
+        is_object, cut = banded_cut(*terms, edges, found == self._label, free, FORBIDDEN)
+        cut.check()
+        changed = free & (is_object != (found == self._label))
+        return self._patch(around, changed, is_object, is_part=stroke.is_part)
+
+    def wider(self, step: int, final: bool) -> Patch:
+        """The object if each of its pixels costs `step` times STEP nats less.
+
+        D is that of the last cut, without other objects, whose pixels stay.  Of all minimal cuts, that with the fewest
+        pixels is taken, so the objects of ascending steps are nested.
+        """
+        import cv2
+
+        terms = self._terms
+        mask = self._cut(terms, step * STEP * UNIT, final)
+        where = self._first != mask
+        if final and self._shape != mask.shape:  # the placed outline may be beside the reduced one
+            where = cv2.dilate(where.view(np.uint8), np.ones((5, 5), np.uint8)) > 0
+        is_object, changed = self._placed(mask, terms, final), at_centres(where, self._shape) & self._is_open
+        return self._patch(self._whole, changed & (is_object != (self._labels == self._label)), is_object)
+
+    @cached_property
+    def _terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Costs of the grid that answers strokes, of background and object."""
+        terms = self._answers.terms_of(self._label, (slice(None), slice(None)))
+        terms[1][self._held] = FORBIDDEN
+        return terms
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        """The object of step 0."""
+        return self._cut(self._terms, 0, False)
+
+    def select(self, stroke: Stroke, tolerance: float, final: bool) -> Patch:
+        """The part at a stroke with its colours, which becomes the object, or the background if that is its label.
+
+        D of a pixel is COLOUR nats for all but the part, and for the part COLOUR times the square of the distance of
+        its colour from the nearest one of the stroke, over the tolerance, at most 9 COLOUR.
+        """
+        from scipy import ndimage
+        from scipy.spatial import cKDTree
+
+        grid = self._answers.grid
+        scale = grid.shape[1] / self._shape[1]
+        points = tuple((x * scale, y * scale) for x, y in stroke.points)
+        part, where = painted(Stroke(points, max(MIN_RADIUS, stroke.radius * scale), 1), grid.shape)
+        trail = np.zeros(grid.shape, bool)
+        trail[part] = where
+        colour, index = grid.palette.colour, grid.palette.index
+        if not trail.any():
+            return self._patch((slice(0, 1), slice(0, 1)), np.zeros((1, 1), bool), False)
+        away = cKDTree(colour[np.unique(index[trail])]).query(colour, distance_upper_bound=3 * tolerance)[0]
+        cost = np.rint(COLOUR * UNIT * np.minimum(away / tolerance, 3) ** 2).astype(np.int32)
+        terms = np.full(grid.shape, int(COLOUR * UNIT), np.int32), cost[index]
+        terms[1][self._held] = FORBIDDEN
+        terms[0][trail], terms[1][trail] = FORBIDDEN, 0
+        parts, _ = ndimage.label(self._cut(terms, 0, final, is_kept=False), np.ones((3, 3)))
+        mask = np.isin(parts, np.unique(parts[trail])) & (parts > 0)
+        is_inside = self._placed(mask, terms, final) & self._is_open
+        return self._patch(self._whole, is_inside, stroke.label != BACKGROUND)
+
+    # Parts of these
+
+    @property
+    def _whole(self) -> Rectangle:
+        return slice(0, self._shape[0]), slice(0, self._shape[1])
+
+    @cached_property
+    def _is_open(self) -> np.ndarray:
+        """Pixels that are of no other object."""
+        return (self._labels == BACKGROUND) | (self._labels == self._label)
+
+    @cached_property
+    def _held(self) -> np.ndarray:
+        """Pixels of other objects, on the grid that answers strokes."""
+        return at_centres(~self._is_open, self._answers.grid.shape)
+
+    def _terms_of(self, part: Rectangle) -> tuple[np.ndarray, np.ndarray]:
+        """Costs of background and object, int32, of a part of the image."""
+        sizes = zip(self._shape, self._answers.grid.shape, part, strict=True)
+        rows, columns = (centres(n, m)[side] for n, m, side in sizes)
+        background, foreground = self._answers.terms_of(self._label, (rows[:, None], columns))
+        least = np.minimum(background, foreground)
+        return np.minimum(background - least, MAX_PREFERENCE), np.minimum(foreground - least, MAX_PREFERENCE)
+
+    def _cut(self, terms, bias: float, final: bool, is_kept: bool = True) -> np.ndarray:
+        """The object of the minimum cut of the grid, bool; a final one is certified."""
+        grown = round(bias)
+        source, sink = terms[0] + max(grown, 0), terms[1] + max(-grown, 0)
+        if self._solver is None:
+            self._solver = gridcut.Solver(source, sink, self._answers.grid.edges(), device="cpu")
+        else:
+            self._solver.update(source=source, sink=sink)
+        cut = self._solver.solve()
+        if final:
+            cut.check()
+        if not is_kept:
+            return cut.labels
+        return self._answers.kept(cut.labels * np.int16(self._label)) == self._label
+
+    def _placed(self, mask: np.ndarray, terms, final: bool) -> np.ndarray:
+        """A mask of the grid in the image, with its outline along the image's edges if it is final."""
+        guess = at_centres(mask, self._shape)
+        if not final or mask.shape == self._shape:
+            return guess
+        marks, smoothness = np.full(self._shape, OPEN, np.int16), SMOOTHNESS * self._scale
+        return placed_outline(self._rgb, marks, guess.astype(np.int16), np.stack(terms), smoothness, False) > 0
+
+    def _patch(self, part: Rectangle, where: np.ndarray, is_object, **flags: bool) -> Patch:
+        """The patch of a part of the image, where bool (h, w): the object or background."""
+        (rows, columns), inside = part, bounds(where)
+        if inside is None:
+            return Patch.of((0, 0, 1, 1), np.zeros((1, 1), np.uint8), self._label, **flags)
+        codes = np.where(where, np.where(is_object, self._label + 1, 1), 0).astype(np.uint8)[inside]
+        y, x = rows.start + inside[0].start, columns.start + inside[1].start
+        return Patch.of((x, y, x + codes.shape[1], y + codes.shape[0]), codes, self._label, **flags)
+
+
+def painted(stroke: Stroke, shape: Sequence[int], radius: float | None = None) -> tuple[Rectangle, np.ndarray]:
+    """The pixels of a stroke in an image (H, W), bool in a part of it, which is empty outside of the image."""
+    radius = max(stroke.radius if radius is None else radius, MIN_RADIUS)
+    x, y = np.array(stroke.points).T.copy()
+    ends = [(int(np.floor(one.min() - radius)), int(np.floor(one.max() + radius)) + 1) for one in (y, x)]
+    rows, columns = (slice(min(max(a, 0), n), min(max(b, 0), n)) for (a, b), n in zip(ends, shape, strict=True))
+    plane = np.zeros((rows.stop - rows.start, columns.stop - columns.start), np.int16)
+    paint_kernel(plane, rows.start, columns.start, x, y, radius, 1.0, np.int16(1))
+    return (rows, columns), plane > 0

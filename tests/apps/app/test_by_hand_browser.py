@@ -1,0 +1,118 @@
+"""The tools that set pixels by hand, on the page: solid brush, push edge, quick select, tighter and wider."""
+
+import numpy as np
+
+from tests.apps.app.browser_page import IN_BROWSER, PLACES
+from tests.apps.app.test_objects_browser import draw_objects, no_errors
+
+pytestmark = IN_BROWSER
+
+
+def box_of(place, half):
+    """The rows and columns of a square around a place."""
+    x, y = place
+    return slice(y - half, y + half), slice(x - half, x + half)
+
+
+def changed(page, before):
+    page.until("app.state.pending === false")
+    return page.labels() != before
+
+
+def test_solid_brush(cells, browse):
+    """Exactly these pixels, by pointer and keys; nothing drawn later changes them, until they are erased."""
+    page = browse("cells.png", "--out", "out")
+    draw_objects(page, 1)
+    page.settled()
+    before = page.labels().copy()
+    page.keys("p")
+    assert page.js("app.tool") == "solid"
+    page.drag([(200, 200), (240, 210)])
+    page.until("app.mask.at([220, 205]) === 1")
+    solid = changed(page, before)
+    assert solid[:180].sum() == solid[:, :150].sum() == 0
+    assert (page.labels()[solid] == 1).all()
+    page.drag([PLACES[0], (PLACES[0][0] + 3, PLACES[0][1])], 2)
+    page.until("app.mask.at(arguments[0]) === 0", PLACES[0])
+    fixed = changed(page, before)
+    kept = page.labels().copy()
+    page.screenshot("solid")
+    page.keys("d")
+    page.stroke([(20, 200), (120, 260)])
+    page.stroke([(190, 205), (260, 205)], 2)
+    page.settled()
+    np.testing.assert_array_equal(page.labels()[fixed], kept[fixed])
+    page.driver.refresh()
+    page.ready()
+    page.settled()
+    np.testing.assert_array_equal(page.labels()[fixed], kept[fixed])
+    page.keys("x")
+    page.drag([(190, 205), (260, 205)])
+    page.until("app.mask.at([220, 205]) === 0")
+    assert no_errors(page)
+
+
+def test_push_edge(cells, browse):
+    """From inside, the outline moves out to the next edge; all outside of the disc stays."""
+    page = browse("cells.png", "--out", "out")
+    draw_objects(page, 1)
+    page.keys("d")
+    page.drag([(60, 38), (60, 40)], 2)
+    page.settled()
+    before = page.labels().copy()
+    page.keys("e")
+    assert page.js("app.tool") == "push"
+    page.drag([(60, 82), (60, 96)])
+    page.until("app.mask.at([60, 95]) === 1")
+    moved = changed(page, before)
+    radius = page.js("app.radius")
+    rows, columns = np.nonzero(moved)
+    assert (np.abs(columns - 60) <= radius + 1).all()
+    assert rows.min() >= 80 - radius
+    page.screenshot("push")
+    page.keys("z", control=True)
+    page.until("app.mask.at([60, 95]) === 0")
+    np.testing.assert_array_equal(page.labels(), before)
+    assert no_errors(page)
+
+
+def test_quick_select(cells, browse):
+    """A press in a cell selects it, without a mark of the background, and the right button takes it away."""
+    page = browse("cells.png", "--out", "out")
+    page.keys("q")
+    page.drag([(PLACES[5][0] - 6, PLACES[5][1]), (PLACES[5][0] + 6, PLACES[5][1])])
+    page.until("app.mask.at(arguments[0]) === 1", (PLACES[5][0], PLACES[5][1] + 20))
+    page.until("app.state.pending === false")
+    y, x = np.mgrid[:320, :420]
+    cell = np.hypot(x - PLACES[5][0], y - PLACES[5][1]) <= 30
+    found = page.labels() == 1
+    assert (found & cell).sum() > 0.95 * (found | cell).sum()
+    page.screenshot("select")
+    page.drag([(PLACES[5][0] - 6, PLACES[5][1]), (PLACES[5][0] + 6, PLACES[5][1])], 2)
+    page.until("app.mask.at(arguments[0]) === 0", PLACES[5])
+    page.keys("z", control=True)
+    page.until("app.mask.at(arguments[0]) === 1", PLACES[5])
+    assert no_errors(page)
+
+
+def test_tighter_and_wider(cells, browse):
+    """The slider shows nested objects, and its release keeps one."""
+    page = browse("cells.png", "--out", "out")
+    draw_objects(page, 1)
+    page.settled()
+    before = page.labels() == 1
+    slide = "(() => { const one = document.getElementById('wider'); one.value = arguments[0]; one.oninput(); })()"
+    for step, is_wider in ((20, True), (-20, False)):
+        count = page.js("app.mask.counts.get(1)")
+        page.js(slide, step)
+        page.until(f"app.mask.counts.get(1) {'>' if is_wider else '<'} arguments[0]", count)
+        found = page.labels() == 1
+        assert (found[before].all() and found.sum() > before.sum()) if is_wider else not found[~before].any()
+    page.screenshot("wider")
+    page.js("document.getElementById('wider').onchange()")
+    page.until("app.state.undo && document.getElementById('wider').value === '0'")
+    page.until("app.state.pending === false")
+    np.testing.assert_array_equal(page.labels() == 1, found)
+    page.keys("z", control=True)
+    page.until("app.mask.counts.get(1) === arguments[0]", int(before.sum()))
+    assert no_errors(page)
