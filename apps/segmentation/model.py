@@ -13,7 +13,7 @@ pixels are marked.
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from apps.common.row_blocks import concurrently
 from apps.segmentation.colour_models import (
     BITS,
     COMPONENTS,
-    Mixture,
     fit_mixture,
     lab_image,
     make_palette,
@@ -58,18 +57,19 @@ OUTSIDE = np.iinfo(np.int16).max  # cost of an object outside its box, in 1 / UN
 
 
 class Models(NamedTuple):
-    """Appearance and location costs of labels.
+    """Appearance and location costs of labels, in an image or a volume.
 
-    values     the labels, ascending
-    mixtures   colours of each label
-    location   int16 (L, h, w) on the grid that the models were fitted on, in 1 / UNIT nats
-    trust      factor of the costs by appearance; that of the location is applied already
-    soft       whether marks are strong hints and not constraints
+    values       the labels, ascending
+    appearance   of each label: a mixture of colours, or the weights (BINS,) of a volume's grey levels
+    location     in 1 / UNIT nats: int16 (L, h, w) on the grid that the models were fitted on; of a volume int16
+                 (D, H, W), positive against all objects, or None
+    trust        factor of the costs by appearance; that of the location is applied already
+    soft         whether marks are strong hints and not constraints
     """
 
     values: tuple[int, ...]
-    mixtures: tuple[Mixture, ...]
-    location: np.ndarray
+    appearance: Sequence[Any]
+    location: np.ndarray | None = None
     trust: float = 1.0
     soft: bool = False
 
@@ -150,12 +150,13 @@ class ImageView:
     def costs(self, models: Models) -> LabelCosts:
         """The models' costs on this image."""
         nats = models.trust * np.stack(
-            [mixed_cost(one.density(self.palette.colour), self.whole) for one in models.mixtures]
+            [mixed_cost(one.density(self.palette.colour), self.whole) for one in models.appearance]
         )
         # The cost common to all labels is omitted from the cut, but included in the energy.
         common = nats.min(axis=0)
         table = np.rint((nats - common) * UNIT).astype(np.int32)
         location = models.location
+        assert location is not None
         if location.shape[1:] != self.shape:
             location = interpolated(location, self.shape)
         index, whole = self.palette.index, float(self.palette.count @ common)

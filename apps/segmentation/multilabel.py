@@ -38,9 +38,9 @@ from apps.segmentation.grid_cut import energy_of, labels_of, minimum
 from apps.segmentation.hints import Hints, ObjectOptions, shares_of
 from apps.segmentation.instances import marks_outside, with_boxes_found
 from apps.segmentation.marks import marks_of_labels
-from apps.segmentation.model import ImageView
+from apps.segmentation.model import ImageView, Models
 from apps.segmentation.strokes import box_inside
-from apps.segmentation.volume_view import Histograms, VolumeView
+from apps.segmentation.volume_view import VolumeView
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
@@ -178,7 +178,7 @@ def segment_volume(
     edges = view.edges()
     clock.charge("edges")
     labels = tuple(range(1, len(values) + 1))
-    costs = view.costs(Histograms(labels, view.stroke_counts(marks, labels)))
+    costs = view.costs(Models(labels, view.stroke_counts(marks, labels)))
     unary = costs.everywhere(marks)
     clock.charge("models")
     solved = minimum(unary, edges, device)

@@ -33,8 +33,9 @@ from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.fit import Check
 from apps.segmentation.grid_cut import GridCut, LabelCosts, outline_cost
 from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.model import Models
 from apps.segmentation.terms import UNIT
-from apps.segmentation.volume_view import BINS, Histograms, VolumeView
+from apps.segmentation.volume_view import BINS, VolumeView
 from gridcut.device import DeviceName, resolve
 from gridcut.device.result import Result
 
@@ -77,7 +78,7 @@ class PartCut:
         self.solved: PartCuts | None = None
         self.energy: float | None = None
 
-    def solve(self, models: Histograms, marks: np.ndarray, keep: str, check: Check = None) -> np.ndarray:
+    def solve(self, models: Models, marks: np.ndarray, keep: str, check: Check = None) -> np.ndarray:
         """Labels of the parts to keep, int16 (D, H, W); see `keep_parts`."""
         values = models.values
         has_parts = len(values) == 2 and values[0] == BACKGROUND and self._view.connectivity == 6
@@ -92,7 +93,7 @@ class PartCut:
         self.solved, self.energy = PartCuts((cut.solved,)), cut.energy
         return labels
 
-    def _touching(self, models: Histograms, marks: np.ndarray, check: Check) -> np.ndarray:
+    def _touching(self, models: Models, marks: np.ndarray, check: Check) -> np.ndarray:
         """Labels of the parts that touch an object mark."""
         labels, table = np.zeros(marks.shape, np.int16), self._view.costs(models).table
         marked = np.flatnonzero(marks != OPEN)
@@ -117,7 +118,7 @@ class PartCut:
         self.solved, self.energy = PartCuts(tuple(cut.solved for cut in cuts.values())), energy
         return labels
 
-    def _closed(self, box: Box, models: Histograms, marks: np.ndarray, check: Check):
+    def _closed(self, box: Box, models: Models, marks: np.ndarray, check: Check):
         """A box, grown until all its parts that touch a mark are closed; its cut, and these parts."""
         value = models.values[1]
         while True:

@@ -20,9 +20,10 @@ from apps.common.images import as_integers
 from apps.common.suggestions import suggests
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.model import Models
 from apps.segmentation.part_cut import PartCut
 from apps.segmentation.strokes import check_marks, marks_of_values
-from apps.segmentation.volume_view import Histograms, VolumeView, relative_spacing
+from apps.segmentation.volume_view import VolumeView, relative_spacing
 from gridcut.device import DeviceName
 from gridcut.device.figures import plane
 from gridcut.device.result import GridResult
@@ -116,7 +117,7 @@ def _object_of(view, marks, keep, device, clock: Clock, fill_holes=False, min_vo
         raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
     marks = check_marks(marks, marks.shape, "strokes").astype(np.int16)
     values = (BACKGROUND, OBJECT)
-    models = Histograms(values, view.stroke_counts(marks, values))
+    models = Models(values, view.stroke_counts(marks, values))
     clock.charge("models")
     cut = PartCut(view, device)
     mask = cut.solve(models, marks, keep) > BACKGROUND

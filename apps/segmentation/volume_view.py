@@ -11,7 +11,6 @@ here.  Without it, 26 neighbours would smooth several times as strongly as 6, an
 
 import copy
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +22,7 @@ from apps.segmentation import CONNECTIVITIES
 from apps.segmentation.colour_models import OUTLIERS, TINY
 from apps.segmentation.connected_parts import strokes_of
 from apps.segmentation.grid_cut import LabelCosts, pairs
-from apps.segmentation.model import Prior
+from apps.segmentation.model import Models, Prior
 from apps.segmentation.terms import UNIT
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
@@ -32,19 +31,6 @@ MIN_STROKE = 64  # voxels: a smaller one weighs less than its voxels, as it corr
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
 SAMPLES = 20_000  # directions whose closest offsets are counted
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
-
-
-class Histograms(NamedTuple):
-    """Models of labels.
-
-    values     the labels, ascending
-    counts     weight per label and grey level, (L, BINS)
-    location   costs by location, int16 (D, H, W) in 1 / UNIT nats, positive against all objects; or None
-    """
-
-    values: tuple[int, ...]
-    counts: np.ndarray
-    location: np.ndarray | None = None
 
 
 class VolumeView:
@@ -93,13 +79,13 @@ class VolumeView:
         grey, label = self.grey.ravel()[places], marks.ravel()[places]
         return np.stack([np.bincount(grey[one], weight[one], BINS) for one in (label == value for value in values)])
 
-    def models(self, prior: Prior, counts: Sequence[np.ndarray], soft: bool = False) -> Histograms:
+    def models(self, prior: Prior, counts: Sequence[np.ndarray], soft: bool = False) -> Models:
         """Models of weights of the levels, without costs by location."""
-        return Histograms(prior.values, np.stack(counts))
+        return Models(prior.values, np.stack(counts))
 
-    def costs(self, models: Histograms) -> LabelCosts:
+    def costs(self, models: Models) -> LabelCosts:
         """The models' costs."""
-        nats = np.stack([histogram_cost(count) for count in models.counts])
+        nats = np.stack([histogram_cost(count) for count in models.appearance])
         location = None
         if models.location is not None:
             objects = np.maximum(models.location, 0)
@@ -107,9 +93,7 @@ class VolumeView:
             location = np.stack([background if value == 0 else objects for value in models.values])
         return LabelCosts(models.values, np.rint(nats * UNIT).astype(np.int32), self.grey, location, 0.0)
 
-    def slice_problem(
-        self, models: Histograms, axis: int, index: int, known: np.ndarray | None
-    ) -> tuple[LabelCosts, dict]:
+    def slice_problem(self, models: Models, axis: int, index: int, known: np.ndarray | None) -> tuple[LabelCosts, dict]:
         """Costs and weights of a slice, given the labels `known` (D, H, W) of the slices on both sides, or None."""
         first, last = max(0, index - 1), min(self.shape[axis], index + 2)
         edges = self.part((slice(None),) * axis + (slice(first, last),)).edges()

@@ -16,9 +16,10 @@ from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.grid_cut import GridCut
 from apps.segmentation.marks import OBJECT, OPEN
+from apps.segmentation.model import Models
 from apps.segmentation.part_cut import PartCut
 from apps.segmentation.terms import blend
-from apps.segmentation.volume_view import BINS, Histograms, VolumeView
+from apps.segmentation.volume_view import BINS, VolumeView
 from apps.session.canvas import Canvas, Change
 from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locators_of
 from apps.session.volume_box import object_in_box
@@ -57,7 +58,7 @@ class VolumeAnswers:
         self._keep, self._device, self._lock = keep, device, lock
         self._cut = PartCut(self._view, device)  # of the volume; the worker's
         self._corrections = VolumeCorrections(self.shape, self._view.spacing)  # the worker's
-        self._solved: tuple[Histograms, np.ndarray] | None = None  # models and marks of the last cut; the worker's
+        self._solved: tuple[Models, np.ndarray] | None = None  # models and marks of the last cut; the worker's
         self.held: np.ndarray | None = None  # marks of the cut that is shown, with the labels that it kept
         self._found: dict[Box, PackedMask] = {}  # objects found in boxes
         self._clear()
@@ -67,7 +68,7 @@ class VolumeAnswers:
         """Forget all records."""
         self._canvas = Canvas(self.shape, self.shape, self._view.spacing)
         self._histograms = np.zeros((256, BINS), np.int64)  # of the marks, by label; the last row counts open voxels
-        self._models: Histograms | None = None  # of the slices
+        self._models: Models | None = None  # of the slices
         self._slice: SliceCut | None = None
         self._locator: Locator | None = None  # the record that gives the start mask
         self._prior: VolumePrior | None = None  # of the locator; None without one, and while the worker computes them
@@ -214,17 +215,17 @@ class VolumeAnswers:
         return self._found[locator].values()
 
 
-def _fitted(values: tuple[int, ...], counts: np.ndarray, prior: VolumePrior | None) -> Histograms:
+def _fitted(values: tuple[int, ...], counts: np.ndarray, prior: VolumePrior | None) -> Models:
     """Models of the marks, given their weights per level, and of the start mask."""
     if prior is None:
-        return Histograms(values, counts)
+        return Models(values, counts)
     blended = counts.astype(float)
     for place, value in enumerate(values):
         if value == 0:
             blended[place] = blend(prior.outside, counts[place])
         elif len(values) == 2 or not counts[place].any():
             blended[place] = blend(prior.inside, counts[place])
-    return Histograms(values, blended, prior.costs)
+    return Models(values, blended, prior.costs)
 
 
 @kernel

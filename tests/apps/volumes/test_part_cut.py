@@ -12,9 +12,10 @@ from scipy import ndimage
 import gridcut
 from apps.segmentation import part_cut, volume_view
 from apps.segmentation.grid_cut import outline_cost
+from apps.segmentation.model import Models
 from apps.segmentation.part_cut import PartCut
 from apps.segmentation.terms import UNIT
-from apps.segmentation.volume_view import BINS, Histograms, VolumeView
+from apps.segmentation.volume_view import BINS, VolumeView
 from tests.apps.session.scenes import costs_with, touching
 from tests.tiers import in_quick_tier
 
@@ -44,7 +45,7 @@ def random_models(rng, view):
     """The brightest voxels are object; more or fewer of them from one volume to the next."""
     threshold = np.quantile(view.grey, rng.uniform(0.6, 0.98))
     is_bright = 1 / (1 + np.exp((threshold - np.arange(BINS)) / rng.choice([1.0, 8.0])))
-    return Histograms((0, 1), np.stack([1 - is_bright, is_bright]) + 1e-3)
+    return Models((0, 1), np.stack([1 - is_bright, is_bright]) + 1e-3)
 
 
 def whole(view, models, marks):
