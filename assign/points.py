@@ -20,10 +20,8 @@ from gridcut.device.arguments import check_callback
 MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 
 # Numbers of pairs up to which the CPU solves the matrix of distances: of any points, and of those whose near pairs say
-# little about an optimum, so that 15 to 120 rounds add pairs (on a line, repeated, in sets that do not overlap, or if
-# the first rounds show it).
+# little about an optimum, so that 15 to 120 rounds add pairs (on a line, or if the first steps show it).
 MATRIX_COSTS, MAX_MATRIX_COSTS = 1 << 22, 1 << 25
-MIN_REPEATS = 4  # of each point, on average
 MAX_ROUNDS = 3  # in which almost every row lacks as many pairs as a round adds
 GPU_MAX_POINTS = 10_000  # of sets that overlap, above which the CPU is faster
 ANY_START_COSTS = 600**2  # up to this number, the matrix is faster than rounds from start prices
@@ -80,7 +78,7 @@ def solve_points(
     Memory is O((n + m) d) plus a few nearest points per point.  The CPU solves a sparse problem of near pairs, and
     adds pairs whose prices violate optimality until there are none; all pairs are checked, most of them one block of
     points at a time.  Of up to 2048 points per set, it solves the matrix; and up to 256 MiB if all points are matched,
-    but lie on a line, in sets that do not overlap, repeat four times and more, or lack near pairs in three rounds.
+    but lie on a line, are seldom each other's nearest, or lack near pairs in three rounds.
     The GPU recomputes distances wherever it needs them.
 
     References
@@ -150,7 +148,7 @@ def solve_points(
 def _on_cpu(x, y, metric: str, limit, prices, callback):
     """Column of each row, prices u and v, counters, and the method."""
     is_free = limit is None and prices is None
-    if len(x) * len(y) > matrix_costs(x, y, metric, limit is None, prices is not None):
+    if len(x) * len(y) > matrix_costs(x.shape[1], limit is None, prices is not None):
         from assign.sparse import nearest
 
         options = {"limit": limit, "start": prices, "callback": callback}
@@ -166,7 +164,7 @@ def _on_cpu(x, y, metric: str, limit, prices, callback):
 
 
 def _prefer_gpu(x, y, metric: str, all_matched: bool) -> bool:
-    """Whether a GPU is faster: for few points, or for sets that are apart, whose near pairs say little.
+    """Whether a GPU is faster: for few points, or for sets that hardly overlap, whose near pairs say little.
 
     It passes over all pairs.  Squared distances of sets of one size cost the CPU the same wherever the sets are.
     """
@@ -174,24 +172,15 @@ def _prefer_gpu(x, y, metric: str, all_matched: bool) -> bool:
         return False
     if len(x) <= GPU_MAX_POINTS:
         return True
-    return are_apart(x, y, metric, all_matched)
-
-
-def are_apart(x, y, metric: str, all_matched: bool) -> bool:
-    """Whether near pairs say little because the sets hardly overlap in some coordinate."""
     near_pairs_matter = not all_matched or (metric == "sqeuclidean" and len(x) == len(y))
     return not near_pairs_matter and bool((abs(x.mean(0) - y.mean(0)) > x.std(0) + y.std(0)).any())
 
 
-def matrix_costs(x, y, metric: str, all_matched: bool, has_start: bool) -> int:
+def matrix_costs(dimensions: int, all_matched: bool, has_start: bool) -> int:
     """Number of pairs up to which the CPU solves the matrix."""
     if has_start:
         return ANY_START_COSTS
-    if not all_matched or not MATRIX_COSTS < len(x) * len(y) <= MAX_MATRIX_COSTS:
-        return MATRIX_COSTS
-    repeats = any(MIN_REPEATS * len(np.unique(points, axis=0)) <= len(points) for points in (x, y))
-    is_hard = x.shape[1] == 1 or repeats or are_apart(x, y, metric, all_matched)
-    return MAX_MATRIX_COSTS if is_hard else MATRIX_COSTS
+    return MAX_MATRIX_COSTS if dimensions == 1 and all_matched else MATRIX_COSTS
 
 
 def pair_distances(x, y, metric: str) -> np.ndarray:

@@ -51,7 +51,9 @@ STACK = 16 * FAN  # groups on the stack of a search; 9 levels of groups hold 2^3
 MAX_FOUND = 12
 NEIGHBOURS = 48
 FEW_NEIGHBOURS = 8  # if rows compete little: they may stay unmatched, or most points moved less than their distance
-MIN_MUTUAL = 0.55  # share of x whose nearest y has them as its nearest; of unrelated random points it is 0.50
+# Shares of x whose nearest y has them as its nearest; of unrelated random points it is 0.50.  Above MIN_MUTUAL points
+# moved little; below FEW_MUTUAL near pairs say little about an optimum, and rounds may add most pairs.
+MIN_MUTUAL, FEW_MUTUAL = 0.55, 0.45
 SAMPLE = 2000  # points of x of which this share is taken
 # Pairs that exceed their prices by up to this multiple of the mean distance are added too.
 EXTRA_MARGIN = 0.5
@@ -274,7 +276,8 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     start       (u, v) to start from
     callback    called as by `sparse.solve`, and after each sparse problem, with sums over all of them
     neighbours  nearest neighbours per point in the first sparse problem; None: by whether there is a limit
-    rounds      raise HandedOver if this many rounds give most rows as many pairs as a round can; None: never
+    rounds      raise HandedOver if few points are each other's nearest, or this many rounds give most rows as many
+                pairs as a round can; None: never
     """
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
@@ -291,7 +294,11 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     if limit is not None:
         limit = np.asarray(limit, np.float64)[order_x]
     metric = METRICS.index(metric)
-    indptr, columns, bound, is_moved = _first_pairs(x, y, metric, limit is None, int(neighbours))
+    mutual = _mutual_share(x, y, metric)
+    if rounds is not None and mutual < FEW_MUTUAL:
+        raise HandedOver
+    is_moved = limit is None and mutual > MIN_MUTUAL
+    indptr, columns, bound = _first_pairs(x, y, metric, limit is None, int(neighbours), is_moved)
     first = len(columns)
     v = np.zeros(m)
     old = None if start is None else (np.asarray(start[1], np.float64) - extra[1])[order_y]
@@ -365,22 +372,26 @@ def _largest_paid(x, y, metric, col_of, limit) -> float:
     return float(max(paid.max(initial=0), alone.max(initial=0)))
 
 
-def _first_pairs(x, y, metric, all_matched, neighbours):
-    """Pairs of the first sparse problem, the bounds of the rows outside of it, and whether points moved only little.
+def _mutual_share(x, y, metric):
+    """Share of points of x whose nearest y has them as its nearest, in a sample."""
+    n = x.points.shape[1]
+    sample = np.flatnonzero(np.arange(n) // BLOCK % (1 + n // SAMPLE) == 0)
+    near = _nearest(x, y, metric, sample, 1)[1]
+    indptr, back = _nearest(y, x, metric, near, 1)[:2]
+    return np.mean(back[indptr[near]] == sample)
+
+
+def _first_pairs(x, y, metric, all_matched, neighbours, is_moved):
+    """Pairs of the first sparse problem, and the bounds of the rows outside of it.
 
     The pairs are nearest neighbours, and a matching of all rows if all must be matched.
     """
     n, m = x.points.shape[1], y.points.shape[1]
-    sample = np.flatnonzero(np.arange(n) // BLOCK % (1 + n // SAMPLE) == 0)
-    near = _nearest(x, y, metric, sample, 1)[1]
-    indptr, back = _nearest(y, x, metric, near, 1)[:2]
-    is_moved = all_matched and np.mean(back[indptr[near]] == sample) > MIN_MUTUAL
-    if is_moved:
-        neighbours = min(neighbours, FEW_NEIGHBOURS)
-    indptr, columns, _, smallest = _nearest(x, y, metric, slice(None), min(neighbours, m))
+    neighbours = min(neighbours, FEW_NEIGHBOURS if is_moved else m, m)
+    indptr, columns, _, smallest = _nearest(x, y, metric, slice(None), neighbours)
     if all_matched:
         indptr, columns = merged(indptr, columns, np.arange(n + 1), (np.arange(n) * m // n).astype(np.int32))
-    return indptr, columns, -smallest, is_moved
+    return indptr, columns, -smallest
 
 
 def _nearest(x, y, metric, rows, size):
