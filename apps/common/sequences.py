@@ -45,7 +45,7 @@ VIDEO_FORMATS = (  # names in FFmpeg
 WRITTEN = (".mp4", ".avi", ".gif")
 # The codec of a video by its suffix, its pixel format, and options of the encoder.
 CODECS = {
-    ".mp4": ("libx264", "yuv420p", {"preset": "veryfast", "crf": "21"}),  # H.264, which browsers play
+    ".mp4": ("libx264", "yuv420p", {"preset": "ultrafast", "crf": "21"}),  # H.264, which browsers play
     ".avi": ("mjpeg", "yuvj420p", {"qmin": "2", "qmax": "4"}),
 }
 

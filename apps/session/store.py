@@ -277,7 +277,9 @@ class Store(Uncopied):
 
     def _add(self, before: RecordHistory, after: RecordHistory) -> None:
         for number, (kept, now) in enumerate(zip(before[:2], after[:2], strict=True)):
-            same = common_length(kept, now)
+            if kept == now:
+                continue
+            same = len(kept) if kept == now[: len(kept)] else common_length(kept, now)  # the former is quicker
             if same < len(kept):
                 self._db.execute("DELETE FROM records WHERE list = ? AND place >= ?", (number, same))
             rows = ((number, place, *_row(record)) for place, record in enumerate(now[same:], same))
