@@ -69,7 +69,7 @@ def test_page_shows_results_scores_times_and_failures(here):
     page = page_of("denoise in --truth truth.png", 1)
     assert "2 done, 1 failed" in page.text
     assert "cannot read" in page.text
-    assert {"PSNR", "before", "after"} <= set(page.text.replace(",", " ").split())
+    assert {"psnr", "before", "after"} <= set(page.text.replace(",", " ").split())
     assert "numba" in page.text
     assert "smoothness_term" in page.text
     assert len(page.images) == 2
@@ -105,7 +105,7 @@ def test_hostile_names_stay_text(here):
         assert os.path.isfile(unquote(link))
 
 
-def test_thumbnails_of_transparent_images_have_checkers(here):
+def test_thumbnails_of_transparent_images_have_a_light_ground(here):
     page = page_of("segment in --box 4,5,27,28 --write cutout --quiet", 1)
     for image in page.images:
         with Image.open(io.BytesIO(base64.b64decode(image["src"].split(",")[1]))) as thumbnail:
