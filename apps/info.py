@@ -5,9 +5,6 @@ Include the output in bug reports.
 
 import os
 import platform
-import re
-from contextlib import suppress
-from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -17,7 +14,6 @@ from apps.common.outputs import Outputs
 from apps.common.versions import library_versions
 
 PACKAGES = ("gridcut", "assign", "matching", "apps")
-SECONDS = 1.2  # of a processor, to compile one of them
 
 
 def gpu_facts() -> dict | None:
@@ -75,40 +71,13 @@ def kernel_facts() -> dict:
     folders = dict.fromkeys(folder for package in packages if (folder := cache_folder(package)) is not None)
     unused = obstacle()
     return {
-        "package": {"unused": unused} if unused else {"folder": str(CARRIED), **_size(CARRIED)},
-        "cache": [{"folder": str(folder), **_size(folder)} for folder in folders],
-        "ready": sum(map(_ready, folders)),
+        "package": {"unused": unused} if unused else {"folder": str(CARRIED), "kernels": _count(CARRIED)},
+        "cache": [{"folder": str(folder), "kernels": _count(folder)} for folder in folders],
     }
 
 
-def _in_sources() -> int:
-    """Number of kernels of the CPU in the sources: about as many are compiled by `cutmatch warmup`."""
-    import apps
-
-    root = Path(apps.__file__).parents[1]
-    files = (path for package in PACKAGES for path in (root / package).rglob("*.py"))
-    return sum(len(re.findall(r"^@(?:parallel_)?kernel\b", path.read_text("utf-8"), re.MULTILINE)) for path in files)
-
-
-def _ready(folder: Path) -> int:
-    """Number of kernels in a folder that are of the present sources."""
-    from gridcut.device.kernel_store import ROOT, digest_of, file_of, sources
-
-    @cache
-    def digest(module: str) -> str:
-        file = file_of(ROOT, module)
-        return digest_of(sources(file)) if file else ""
-
-    parts = (path.name.split("-") for path in folder.glob("*-*-*.nbc"))
-    return sum(version == digest(module) for module, version, *_ in parts)
-
-
-def _size(folder: Path) -> dict[str, int]:
-    sizes = []
-    for path in folder.glob("*.nbc"):
-        with suppress(FileNotFoundError):  # another process has just replaced it
-            sizes.append(path.stat().st_size)
-    return {"kernels": len(sizes), "bytes": sum(sizes)}
+def _count(folder: Path) -> int:
+    return sum(1 for _ in folder.glob("*.nbc"))
 
 
 def warnings() -> list[str]:
@@ -143,26 +112,18 @@ def run(argv) -> int:
         ("cores, threads", f"{known['cores']}, {known['threads']}"),
         ("devices", ", ".join(known["devices"])),
         ("gpu", about),
-        ("compiled kernels", _kernel_line(known["kernels"], known["cores"] or 1)),
+        ("compiled kernels", _kernel_line(known["kernels"])),
         *(("warning", text) for text in known["warnings"]),
     ]
     print_lines(*(f"{name:24} {value}" for name, value in rows))
     return 0
 
 
-def _kernel_line(kernels: dict, cores: int) -> str:
-    """Whether kernels are ready, and else what `cutmatch warmup` would take."""
+def _kernel_line(kernels: dict) -> str:
+    """Where compiled kernels are, also those of earlier sources."""
     if "off" in kernels:
         return f"none are kept ({kernels['off']}); every process compiles those that it calls"
-    package, ready = kernels["package"], kernels["ready"]
-    if "unused" not in package:
-        return f"ready: {package['kernels']} came with this installation"
-    if not kernels["cache"]:
-        return f"none: no folder to keep them in is writable, and {package['unused']}"
-    place = os.path.commonpath([folder["folder"] for folder in kernels["cache"]])
-    all_kernels = _in_sources()
-    if ready >= all_kernels:
-        return f"ready: {ready} in {place}"
-    minutes = max(1, round((all_kernels - ready) * SECONDS / 60 / cores))
-    more = f"`cutmatch warmup` compiles the others in about {minutes} min on {cores} cores; {package['unused']}"
-    return f"{ready} of about {all_kernels} are ready in {place}; {more}"
+    if (unused := kernels["package"].get("unused")) is None:
+        return f"ready: {kernels['package']['kernels']} came with this installation"
+    kept = ", ".join(f"{one['kernels']} in {one['folder']}" for one in kernels["cache"])
+    return f"{kept or 'none: no folder to keep them in is writable'}; `cutmatch warmup` compiles all; {unused}"

@@ -78,7 +78,7 @@ def write_samples(folder: Path) -> None:
     import skimage.data
     import tifffile
 
-    from apps.demo_jobs import samples_folder
+    from apps.demo import samples_folder
     from apps.motion.samples import stereo_pair, warped_pair
 
     pair, stereo = warped_pair(), stereo_pair()

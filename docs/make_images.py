@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from apps.common.figures import enlarged, overlay, panels, stacked
-from apps.common.images import to_rgb
-from apps.demo_jobs import flow_sheet, segment_sheet, stereo_sheet
+from apps.common.figures import enlarged, overlay, panels, stacked, strokes_figure
+from apps.common.images import to_bytes, to_rgb
+from apps.segmentation.marks import OBJECT
+from apps.segmentation.matte import cut_out
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA, IMAGES = ROOT / "data", ROOT / "docs/images"
@@ -27,12 +28,50 @@ def grey(values: np.ndarray) -> np.ndarray:
     return np.repeat(np.clip(values, 0, 255).astype(np.uint8)[..., None], 3, axis=2)
 
 
+def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """An image with its strokes, the overlay of the object, and the object on a checkerboard; uint8 RGB."""
+    given = "strokes: object red, background blue" if (marks == OBJECT).any() else "a box"
+    found = {"object found": overlay(rgb, mask), "cut-out": on_checkerboard(cut_out(rgb, mask))}
+    return panels({given: strokes_figure(rgb, marks)} | found, WIDTH)
+
+
+def on_checkerboard(rgba: np.ndarray) -> np.ndarray:
+    """uint8 RGB of an RGBA image over a grey checkerboard, as image viewers show transparency."""
+    y, x = np.indices(rgba.shape[:2]) // 16
+    board = np.where((x + y) % 2, 200.0, 235.0)[..., None]
+    alpha = rgba[..., 3:] / 255.0
+    return (alpha * rgba[..., :3] + (1 - alpha) * board + 0.5).astype(np.uint8)
+
+
+def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """A result of `flow` as arrows and in colours, and the true flow where it is known; uint8 RGB."""
+    from apps.optical_flow.flow_figures import arrows, keyed_figure
+
+    longest = float(np.hypot(truth[..., 0], truth[..., 1])[known].max())
+    figures = {
+        "first frame, and its motion": arrows(to_rgb(frame), found.flow, found.valid),
+        "motion found": keyed_figure(found.flow, longest),
+        "true motion": keyed_figure(np.where(known[..., None], truth, np.nan), longest),
+    }
+    return panels(figures, WIDTH)
+
+
+def stereo_sheet(left: np.ndarray, disparity: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The left image of a pair, the disparities found, and the true ones, NaN where unknown; uint8 RGB."""
+    from apps.stereo_matching.disparity_figures import disparity_figure, ends_of
+
+    figures = {"left image": to_bytes(to_rgb(left))}
+    for name, values in (("disparities found", disparity), ("true disparities", truth)):
+        figures[name] = disparity_figure(values, ends_of(truth))
+    return panels(figures, WIDTH)
+
+
 def segment_figure():
     from apps import segment
     from apps.segmentation.strokes import read_strokes
 
     image, strokes = photo("astronaut.jpg"), read_strokes(DATA / "astronaut-strokes.png")
-    return segment_sheet(to_rgb(image), strokes, segment(image, strokes=strokes, fill_holes=True).mask, WIDTH)
+    return segment_sheet(to_rgb(image), strokes, segment(image, strokes=strokes, fill_holes=True).mask)
 
 
 def objects_figure():
@@ -62,7 +101,7 @@ def flow_figure():
     from apps.optical_flow.flow_files import read_flow
 
     first, second = photo("frame1.png"), photo("frame2.png")
-    return flow_sheet(first, flow(first, second), *read_flow(DATA / "frame1-flow.png"), WIDTH)
+    return flow_sheet(first, flow(first, second), *read_flow(DATA / "frame1-flow.png"))
 
 
 def written(command: str, *arguments: str) -> Path:
@@ -92,7 +131,6 @@ def superpixels_figure():
 
 def denoise_figure():
     from apps import denoise
-    from apps.common.images import to_bytes
 
     scratched, noisy, flipped = photo("chelsea-scratched.png"), photo("coffee-noisy.png"), photo("silhouette.png")
     names = "scratches filled", "noise removed", "wrong pixels corrected"
@@ -115,7 +153,7 @@ def stereo_figure():
     from apps.stereo_matching.disparity_files import read_disparity
 
     left, right = photo("left.png"), photo("right.png")
-    return stereo_sheet(left, stereo(left, right).disparity, read_disparity(DATA / "left-disparity.png")[0], WIDTH)
+    return stereo_sheet(left, stereo(left, right).disparity, read_disparity(DATA / "left-disparity.png")[0])
 
 
 def gridcut_figure():
@@ -214,6 +252,7 @@ def refine_figure():
 
 
 FIGURES = {
+    "astronaut-segment.png": segment_figure,
     "guide-segment.jpg": segment_figure,
     "guide-refine.jpg": refine_figure,
     "guide-objects.jpg": objects_figure,

@@ -1,78 +1,73 @@
 """Small problems that together call every CPU kernel of the commands and of the three libraries, by name.
 
-A job is a command line, run on files that `write_samples` creates, or a function of the libraries' public calls.  A
-kernel is compiled once for each combination of argument types, so the jobs vary dtypes, neighbourhoods, formats of
-inputs and options, and sizes where a method depends on them.
+A job is a command line, run on the sample files and on what `write_samples` makes from them, or a function of the
+libraries' public calls.  A kernel is compiled once for each combination of argument types, so the jobs vary dtypes,
+neighbourhoods, formats of inputs and options, and sizes where a method depends on them.
 """
 
 import contextlib
 import io
-import json
-import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
 
 COMMANDS = {
     "segment": (
-        "photo.png --strokes strokes.png",
-        "photo.png --box 30,20,170,110 --fill-holes --min-area 9 --truth truth.png",
-        "photo.png --trimap trimap.png --keep largest",
-        "photo.png --strokes strokes.png --soft-strokes --keep all",
-        "grey.png --strokes strokes.png",
-        "huge.png --box 310,300,1080,1230",
-        "photo.png --start truth.png --box 30,20,170,110 --strokes strokes.png --write mask,coco,geojson,labelme",
-        "photos --strokes strokes",
-        "photo.png --boxes boxes.json",
-        "photo.png --label-strokes labels.png",
-        "photo.png --label-strokes strokes.png",
-        "volume.tif --label-strokes volume-strokes.tif",
-        "volume.tif --label-strokes volume-strokes.tif --connectivity 26 --spacing 2,1,1",
-        "volume.tif --strokes volume-strokes.tif",
-        "volume.tif --start volume-strokes.tif --strokes volume-strokes.tif",
-        "clip --clip --strokes strokes.png",
+        "astronaut.jpg --strokes astronaut-strokes.png",
+        "coffee.jpg --box 74,14,483,392 --fill-holes --min-area 9",
+        "astronaut.jpg --trimap astronaut-trimap.png --keep largest --truth astronaut-trimap.png",
+        "astronaut.jpg --strokes astronaut-strokes.png --soft-strokes --keep all",
+        "grey.png --strokes astronaut-strokes.png",
+        "huge.png --box 260,15,1130,1440",
+        "astronaut.jpg --start astronaut-rough.png --box 90,5,400,511 --write mask,coco,geojson,labelme",
+        "photos --trimap trimaps",
+        "astronaut.jpg coffee.jpg --boxes boxes.json",
+        "astronaut.jpg --label-strokes astronaut-label-strokes.png",
+        "astronaut.jpg --label-strokes astronaut-strokes.png",
+        "volume.npy --label-strokes volume-strokes.npy",
+        "volume.npy --label-strokes volume-strokes.npy --connectivity 26 --spacing 2,1,1",
+        "volume.npy --strokes volume-strokes.npy",
+        "volume.npy --start volume-strokes.npy --strokes volume-strokes.npy",
+        "clip --clip --strokes astronaut-strokes.png",
     ),
     "refine": (
-        "photo.png truth.png",
-        "photo.png truth.png --kind labels",
-        "huge.png low.png",
+        "chelsea.jpg chelsea-soft.png",
+        "astronaut.jpg astronaut-label-strokes.png --kind labels",
+        "huge.png astronaut-rough.png",
     ),
-    "superpixels": ("photo.png --regions 40,90 --truth truth.png", "grey.png --regions 50 --regularity 5"),
+    "superpixels": ("chelsea.jpg --regions 40,90 --truth silhouette.png", "grey.png --regions 50 --regularity 5"),
     "denoise": (
-        "photo.png",
-        "large.png",
-        "grey.png --truth grey.png",
-        "grey.png --mask hole.png",
-        "grey.png --binary",
+        "coffee-noisy.png --truth coffee-clean.png",
+        "coffee.jpg",
+        "grey.png",
+        "chelsea-scratched.png --mask chelsea-scratches.png",
+        "silhouette.png --binary",
         "grey.png --data linear",
-        "photo.png --smoothness-term linear --truncate 8 --levels 16",
-        "grey.png --smoothness-term quadratic --truncate 8 --levels 16 --truncate-data 40",
-        "grey.png --smoothness-term potts --levels 16",
+        "coffee-noisy.png --smoothness-term linear --truncate 8 --levels 16",
+        "coffee-noisy.png --smoothness-term quadratic --truncate 8 --levels 16 --truncate-data 40",
+        "coffee-noisy.png --smoothness-term potts --levels 16",
     ),
     "stereo": (
-        "photo.png moved.png --max-disparity 12",
-        "grey.png grey.png --max-disparity 8 --smoothness-term quadratic --cost absolute --subpixel",
-        "grey.png grey.png --max-disparity 8 --smoothness-term potts --no-consistency-check",
+        "left.png right.png",
+        "left.png right.png --max-disparity 30 --smoothness-term quadratic --cost absolute --subpixel",
+        "left.png right.png --max-disparity 30 --smoothness-term potts --no-consistency-check",
     ),
     "flow": (
-        "photo.png moved.png",
-        "large.png large-moved.png",
-        "photo.png moved.png --linker windows",
-        "photo.png moved.png --fast",
+        "frame1.png frame2.png",
+        "clip/0.png clip/1.png",
+        "frame1.png frame2.png --linker windows",
+        "frame1.png frame2.png --fast",
     ),
-    "match": (
-        "large.png large-moved.png",
-        "large.png large-moved.png --model fundamental",
-    ),
+    "match": ("view1.jpg view2.jpg", "view1.jpg view2.jpg --model fundamental"),
     "track": (
-        "frames --detect bright --size 7",
-        "frames --detect corners --predict image --memory 2",
-        "frames --detect bright --size 7 --predict velocity --memory 3",
+        "particles --detect bright --size 7",
+        "particles --detect corners --predict image --memory 2",
+        "particles --detect bright --size 7 --predict velocity --memory 3",
     ),
-    "matching": ("matrix.mtx", "matrix.mtx --dulmage-mendelsohn", "wide.mtx --method hopcroft_karp"),
+    "matching": ("jacobian.mtx", "jacobian.mtx --dulmage-mendelsohn", "mesh.mtx --method hopcroft_karp"),
 }
-WIDTH, HEIGHT = 200, 130  # pixels of the small photograph
-HUGE = 1450, 1400  # height and width; more pixels than WORKING_PIXELS of apps.segmentation.fit
+HUGE = 1450, 1450  # width and height; more pixels than WORKING_PIXELS of apps.segmentation.full_size
 NEIGHBOURHOODS = (((0, 1), (1, 0)), ((0, 1), (1, 0), (1, 1), (1, -1)))
 
 
@@ -104,88 +99,34 @@ def run(job: tuple[str, int], samples: Path, out: Path) -> str:
             return f"{name} {number + 1}: {type(error).__name__}: {error}"
         return ""
     from apps import cli
+    from apps.demo import argv_of
 
-    line = shlex.split(COMMANDS[name][number])
-    known = {path.name for path in samples.iterdir()}
-    line = [str(samples / word) if word in known else word for word in line]
+    line = argv_of(COMMANDS[name][number], samples)
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors):
         status = cli.main([name, *line, "--out", str(out / f"{name}-{number}"), "--quiet"])
     return f"cutmatch {name} {COMMANDS[name][number]}: {errors.getvalue().strip()}" if status else ""
 
 
-# Files
-
-
 def write_samples(folder: Path) -> None:
-    """Write the input files of all command lines."""
+    """Write the input files of all command lines: the sample files, and images and volumes made from them."""
     import cv2
-    import scipy.io
-    import scipy.sparse
-    import tifffile
 
-    random = np.random.default_rng(1)
-    photo, object_ = _photograph(random, HEIGHT, WIDTH)
-    large, _ = _photograph(random, 800, 1100)
-    huge, _ = _photograph(random, *HUGE)
-    grey = cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY)
-    strokes = np.full_like(photo, 255)
-    cv2.line(strokes, (80, 60), (115, 70), (0, 0, 255), 5)
-    cv2.line(strokes, (10, 10), (190, 12), (255, 0, 0), 5)
-    labels = strokes.copy()
-    cv2.line(labels, (10, 120), (190, 118), (0, 255, 0), 5)
-    wide = cv2.dilate(object_, np.ones((9, 9), np.uint8))
-    trimap = np.where(cv2.erode(object_, np.ones((9, 9), np.uint8)) > 0, 255, np.where(wide > 0, 128, 0))
-    hole = np.zeros_like(grey)
-    hole[50:60, 70:95] = 255
-    images = {
-        "photo": photo,
-        "moved": np.roll(photo, (2, -5), (0, 1)),
-        "large": large,
-        "huge": huge,
-        "large-moved": np.roll(large, (3, -7), (0, 1)),
-        "grey": grey,
-        "strokes": strokes,
-        "labels": labels,
-        "trimap": np.uint8(trimap),
-        "truth": object_ * 255,
-        "hole": hole,
-        "low": cv2.resize(object_ * 255, (50, 33), interpolation=cv2.INTER_AREA),
-    }
-    for subfolder in ("photos", "strokes", "frames", "clip"):
-        (folder / subfolder).mkdir()
-    for number in range(2):
-        images |= {f"photos/{number}": photo, f"strokes/{number}": strokes}
+    from apps.demo import samples_folder
+
+    shutil.copytree(samples_folder(), folder, dirs_exist_ok=True)
+    photo: np.ndarray = cv2.imread(str(folder / "astronaut.jpg"))
+    images = {"grey": cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY), "huge": cv2.resize(photo, HUGE)}
     images |= {f"clip/{number}": np.roll(photo, (number, 2 * number), (0, 1)) for number in range(3)}
-    spots = random.uniform(12, 100, (20, 2))
-    for number in range(5):
-        frame = random.normal(20, 2, (HEIGHT, WIDTH))
-        for x, y in spots + number:
-            cv2.circle(frame, (round(x * 1.6), round(y)), 3, 200.0, -1)
-        images[f"frames/{number}"] = cv2.GaussianBlur(frame, (0, 0), 1).astype(np.uint8)
+    (folder / "clip").mkdir()
     for name, pixels in images.items():
         cv2.imwrite(str(folder / f"{name}.png"), pixels)
-    boxes = [[30, 20, 170, 110], [20, 10, 120, 90], [100, 40, 190, 125], [2, 2, 18, 18]]
-    (folder / "boxes.json").write_text(json.dumps({"photo": boxes}))
-    volume = random.normal(60, 10, (12, 40, 40)).clip(0, 255)
+    volume = np.random.default_rng(1).normal(60, 10, (12, 40, 40)).clip(0, 255)
     volume[3:9, 10:30, 10:30] += 90
-    volume_strokes = np.zeros(volume.shape, np.uint8)
-    volume_strokes[6, 18:22, 18:22], volume_strokes[:, 1, :] = 1, 2
-    tifffile.imwrite(folder / "volume.tif", np.uint8(volume), metadata={"axes": "ZYX"})
-    tifffile.imwrite(folder / "volume-strokes.tif", volume_strokes, metadata={"axes": "ZYX"})
-    for name, shape in (("matrix", (300, 300)), ("wide", (200, 400))):
-        scipy.io.mmwrite(folder / f"{name}.mtx", scipy.sparse.random(*shape, 0.01, random_state=2))
-
-
-def _photograph(random, height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """A textured image (H, W, 3) with an ellipse of another colour, and the mask of the ellipse."""
-    import cv2
-
-    texture = cv2.GaussianBlur(random.uniform(0, 255, (height, width, 3)).astype(np.float32), (0, 0), 2)
-    mask = np.zeros((height, width), np.uint8)
-    cv2.ellipse(mask, (width // 2, height // 2), (width // 4, height // 4), 20, 0, 360, 1, -1)
-    base = np.where(mask[..., None] > 0, np.array([40, 90, 200], np.float32), np.array([160, 120, 60], np.float32))
-    return (base + 1.5 * (texture - 127)).clip(0, 255).astype(np.uint8), mask
+    strokes = np.zeros(volume.shape, np.uint8)
+    strokes[6, 18:22, 18:22], strokes[:, 1, :] = 1, 2
+    np.save(folder / "volume.npy", np.uint8(volume))
+    np.save(folder / "volume-strokes.npy", strokes)
 
 
 # Library calls

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, demo_jobs, info
+from apps import cli, demo
 from apps.common import clock
-from apps.motion import samples
 from apps.segmentation import segment_command as segment
 
 
@@ -58,32 +57,19 @@ def test_writes_mask_overlay_and_cutout(files, scene, capsys):
 
 
 def test_demo(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo_jobs, "EXAMPLES", {"disc": None, "saucer": (4, 4, 28, 28)})
-    monkeypatch.setattr(demo_jobs, "samples_folder", lambda: tmp_path)
-    strokes = np.full((32, 32, 3), 255, np.uint8)
-    strokes[15:18, 16:20], strokes[1:3, 2:30] = (255, 0, 0), (0, 0, 255)
-    Image.fromarray(strokes).save(tmp_path / "disc-strokes.png")
-    y, x = np.mgrid[:32, :32]
-    disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(np.uint8)
-    for name in demo_jobs.EXAMPLES:
-        monkeypatch.setattr(f"skimage.data.{name}", lambda: disc, raising=False)
-    part = samples.Sample(*(a[100:228, 100:260] for a in samples.warped_pair()))
-    monkeypatch.setattr(samples, "warped_pair", lambda: part)
-    monkeypatch.setattr(demo_jobs, "PAIRS", demo_jobs.PAIRS[:1])
-    monkeypatch.setattr(demo_jobs, "JOBS", demo_jobs.JOBS[:1])
-    monkeypatch.setattr(demo_jobs, "SECOND_JOBS", (demo_jobs.compute_flows,))
-    # One thread: a second process would not have what is replaced here.
+    shown = [line for line in demo.LINES if line.split()[0] in ("superpixels", "denoise")]
+    monkeypatch.setattr(demo, "LINES", shown)
     for _ in range(2):
-        assert cli.main(["demo", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "1"]) == 0
+        assert cli.main(["demo", "--out", str(tmp_path), "--threads", "1"]) == 0
         printed = capsys.readouterr().out
-    assert (printed.count("disc-segment.png"), printed.count("saucer-segment.png")) == (1, 1)
-    assert printed.count("astronaut-flow.png") == 1
-    assert (tmp_path / "disc-cutout.png").exists()
-    *cuts, flow = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    for row in cuts:
-        assert row["object_percent"] == pytest.approx(24.4, abs=2)
-    assert flow["epe"] < 0.5
-    assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 2 * 128 + 40, "above their names"
+    assert all(f"cutmatch {line}" in printed for line in shown)
+    assert printed.count(" s -> ") == 2
+    assert (tmp_path / "chelsea-outlines.png").exists()
+    (tmp_path / "coffee-noisy-restored.png").write_bytes(b"of another")
+    assert cli.main(["demo", "--out", str(tmp_path), "--threads", "1", "--quiet"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "coffee-noisy-restored.png' already exists" in captured.err
 
 
 def test_demo_samples_are_those_of_data(tmp_path, capsys):
@@ -106,12 +92,6 @@ def test_info(capsys):
     assert re.search(r"^gpu +(none|\S.* GiB, driver \S)", printed, re.MULTILINE)
     assert cli.main(["info", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
-
-
-def test_info_leaves_out_a_kernel_that_another_process_replaces(tmp_path):
-    (tmp_path / "a.nbc").write_bytes(b"12")
-    (tmp_path / "b.nbc").symlink_to("gone")
-    assert info._size(tmp_path) == {"kernels": 1, "bytes": 2}
 
 
 def test_command_line(capsys):

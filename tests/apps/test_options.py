@@ -57,7 +57,6 @@ PLAIN = {  # a line of each command that would succeed
     "match": ["a.png", "b.png"],
     "track": ["d.csv"],
     "matching": ["a.mtx"],
-    "demo": [],
 }
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import skimage.data
 
 from apps import segment
-from apps.demo_jobs import marks_of_example
+from apps.demo import samples_folder
+from apps.segmentation.strokes import read_strokes
 
 photo = skimage.data.astronaut()
-strokes = marks_of_example("astronaut", photo.shape[:2])  # 1 on the object, 0 on the background, -1 elsewhere
+strokes = read_strokes(samples_folder() / "astronaut-strokes.png")  # 1 on the object, 0 on the background, -1 elsewhere
 found = segment(photo, strokes=strokes, fill_holes=True)
 print(found)
 

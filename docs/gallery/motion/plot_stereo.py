@@ -10,11 +10,12 @@ import numpy as np
 import skimage.data
 
 from apps import segment, stereo
-from apps.demo_jobs import marks_of_example
+from apps.demo import samples_folder
+from apps.segmentation.strokes import read_strokes
 from apps.stereo_matching.stereo_samples import layered_pair
 
 photo = np.ascontiguousarray(skimage.data.astronaut()[::2, ::2])
-strokes = marks_of_example("astronaut", (512, 512))[::2, ::2]
+strokes = read_strokes(samples_folder() / "astronaut-strokes.png")[::2, ::2]
 pair = layered_pair(photo, segment(photo, strokes=strokes, fill_holes=True).mask)
 found = stereo(pair.first, pair.second)
 truth = -pair.flow[..., 0]
