@@ -91,19 +91,13 @@ def _match_one(file: Path, chosen) -> dict:
 
 def _read(path):
     import matching
+    from apps.common.images import reading
 
-    try:
-        graph = matching.read_graph(path)
-    except MemoryError:
-        raise InputError(
-            f"file: {str(path)!r} declares more entries than fit into memory; pass a smaller matrix"
-        ) from None
-    except FileNotFoundError:
-        raise InputError(f"file: no file {str(path)!r}; check the path") from None
-    except OSError as error:
-        raise InputError(f"file: cannot read {str(path)!r} ({error.strerror or error}); pass a readable file") from None
-    except ValueError as error:
-        raise InputError(f"file: {error}") from None
+    with reading(path, "file", "pass a complete Matrix Market file, or .npz of SciPy"):
+        try:
+            graph = matching.read_graph(path)
+        except ValueError as error:  # which names the file
+            raise InputError(f"file: {error}") from None
     if max(graph.shape) > MAX_VERTICES:
         rows, columns = graph.shape
         raise InputError(

@@ -6,13 +6,11 @@ import json
 import logging
 import math
 import os
-import sys
 from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.common.errors import InputError, write_output
-from apps.common.number_lists import joined
 
 if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
@@ -22,11 +20,7 @@ SUFFIX_OF = {"json": ".json", "report": ".html", "save_session": ".sqlite"}
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser for options with several numbers; it explains how to pass a value that starts with a hyphen."""
-
-    def parse_args(self, args=None, namespace=None):
-        metavars = {option: str(action.metavar) for action in self._actions for option in action.option_strings}
-        return super().parse_args(joined(sys.argv[1:] if args is None else args, metavars), namespace)
+    """Argument parser that explains how to pass a value that starts with a hyphen, and which option was meant."""
 
     def error(self, message):
         if message.startswith("argument --") and message.endswith("expected one argument"):
@@ -68,6 +62,17 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
             hint = "; for standard output write --json=- or put --json last" if name == "json" else ""
             raise InputError(f"{spelled(name)}: {value!r} must end in {suffix}{hint}")
     return chosen
+
+
+def three_numbers(text: str) -> tuple[float, ...]:
+    """Parse three numbers separated by commas, for argparse."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if len(values) != 3:
+        raise argparse.ArgumentTypeError(f"needs three numbers, such as 2.5,1,1, got {text!r}")
+    return values
 
 
 def spelled(option: str) -> str:

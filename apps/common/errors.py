@@ -76,25 +76,23 @@ class Ending:
 @contextlib.contextmanager
 def ending(name: str):
     """Context manager for a command: an error is printed as one line that starts with `name`, and sets the status."""
-    _open_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # file names that the terminal cannot show
     end = Ending()
     try:
         yield end
     except BrokenPipeError:  # the reader of the output has exited
         _abandon(sys.stdout)
         end.status = SOME_FAILED
-        return
     except KeyboardInterrupt:
         print_error(f"{name}: stopped")
         end.status = INTERRUPTED
-        return
     except SystemExit:  # argparse has printed help or an error
         _flush(name)
         raise
     except Exception as error:
         end.status = report_error(name, error)
-    finally:
-        _flush_messages()
     end.status = _flush(name) or end.status
 
 
@@ -124,8 +122,7 @@ def write_output(text: str) -> None:
     Raises BrokenPipeError if the reader has exited, OutputError if the text cannot be written for another reason.
     """
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        print(text, end="", flush=True)
     except OSError as error:
         _abandon(sys.stdout)
         if isinstance(error, BrokenPipeError):
@@ -167,40 +164,19 @@ def _is_foreign(error: BaseException) -> bool:
     return type(error).__module__.startswith("numpy")
 
 
-def _open_streams() -> None:
-    """Make the standard streams usable: a closed one is the null device, and every file name can be printed.
-
-    The null device takes the closed descriptor, which the next file to be opened would have.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))
-    for stream in (sys.stdout, sys.stderr):
-        if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # file names that the terminal cannot show
-
-
 def _flush(name: str) -> int:
-    """Flush standard output; return an exit status if that fails for a reason other than a reader that has exited."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _abandon(sys.stdout)
-    except OSError as error:
-        _abandon(sys.stdout)
-        print_error(f"{name}: {_unwritable(error)}")
-        return SOME_FAILED
-    except ValueError:  # closed in the meantime
-        pass
-    return 0
-
-
-def _flush_messages() -> None:
-    """Flush standard error; a reader that has exited does not change the status."""
-    try:
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        _abandon(sys.stderr)
+    """Flush both streams; return an exit status if that fails for a reason other than a reader that has exited."""
+    status = 0
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError) as error:  # a ValueError: it was closed in the meantime
+            _abandon(stream)
+            if stream is sys.stdout and isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                print_error(f"{name}: {_unwritable(error)}")
+                status = SOME_FAILED
+    return status
 
 
 def _unwritable(error: OSError) -> str:

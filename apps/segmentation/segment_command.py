@@ -59,10 +59,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.common.command import passed, spelled
+from apps.common.command import passed, spelled, three_numbers
 from apps.common.errors import InputError
 from apps.common.images import READABLE
-from apps.common.number_lists import three_numbers
 from apps.common.stems import stem_of, suffix_of
 from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, companion_of, image_items, images_in
 from apps.run.program import Program, Work

@@ -2,19 +2,17 @@
 
     .png         16 bits, disparity * 256 rounded, 0 where unknown (KITTI); steps of 1/256 pixel, up to 255.99.
                  A disparity of 0 is written as 1 / 256, since 0 means unknown.
-    .pfm         three header lines for kind, size and scale, then one float32 channel, bottom row first, infinity where
-                 unknown (Middlebury); a negative scale means little endian
+    .pfm         float32, bottom row first, infinity where unknown (Middlebury)
     .npy         float32 (H, W), NaN where unknown
 
 Ground truth may have another scale: a grey image contains disparity * scale, and 0 where unknown.
-Reading checks the format, the size and the length of the file.
 """
 
 import io
-import math
 import re
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 from apps.common.images import InputError, load_array, read_bytes, read_pixels, reading
@@ -32,7 +30,7 @@ def encoded(disparity: np.ndarray, kind: str) -> bytes:
     if kind == "png":
         return _to_png(values)
     if kind == "pfm":
-        return _to_pfm(values)
+        return cv2.imencode(".pfm", values)[1].tobytes()
     buffer = io.BytesIO()
     np.save(buffer, values)
     return buffer.getvalue()
@@ -92,25 +90,10 @@ def _from_npy(data):
 
 
 def _from_pfm(data):
-    head = re.match(rb"(PF|Pf)\s+(\d+)\s+(\d+)\s+([-+.\deE]+)\s", data[:100])
+    """Not by OpenCV, which divides by the scale; that of Middlebury's files, 1 / 255, has no meaning."""
+    head = re.match(rb"Pf\s+([1-9]\d{0,8})\s+([1-9]\d{0,8})\s+(-?)[\d.eE+-]+\s", data)
     if head is None:
-        raise ValueError("it does not start with the header of a .pfm file")
-    if head[1] == b"PF":
-        raise ValueError("three channels; one needed")
-    width, height = int(head[2]), int(head[3])
-    try:
-        scale = float(head[4])
-    except ValueError:
-        scale = 0.0
-    if not math.isfinite(scale) or scale == 0:
-        raise ValueError(f"its scale is given as {head[4].decode()!r}, which must be a number other than 0")
-    needed = head.end() + 4 * width * height
-    if len(data) != needed or width * height == 0:
-        raise ValueError(f"{width}x{height} pixels need {needed} bytes, and it holds {len(data)}")
-    values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=head.end())
+        raise ValueError("it does not start with the header of a .pfm file of one channel")
+    width, height = int(head[1]), int(head[2])
+    values = np.frombuffer(data, "<f4" if head[3] else ">f4", width * height, head.end())
     return values.reshape(height, width)[::-1].astype(np.float32)
-
-
-def _to_pfm(values):
-    height, width = values.shape
-    return f"Pf\n{width} {height}\n-1.0\n".encode() + values[::-1].astype("<f4").tobytes()

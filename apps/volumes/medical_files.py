@@ -253,12 +253,11 @@ def _tag(reader, tag: str) -> str:
 
 def _only_series(series: dict[str, list]) -> list:
     if len(series) > 1:
-        listed = []
-        for key, found in list(series.items())[:4]:
-            described = f"{text}, " if (text := _tag(found[0], DESCRIPTION)) else ""
-            listed.append(f"{key} ({described}{len(found)} files such as {_name(found[0])!r})")
-        more = ", ..." if len(series) > 4 else ""
-        raise Unsuitable(f"holds {len(series)} series: {', '.join(listed)}{more}; pass one file of the required series")
+        listed = ", ".join(
+            f"{_tag(found[0], DESCRIPTION) or key} ({len(found)} files such as {_name(found[0])!r})"
+            for key, found in series.items()
+        )
+        raise Unsuitable(f"holds {len(series)} series: {listed[:300]}; pass one file of the required series")
     return next(iter(series.values()))
 
 

@@ -17,7 +17,6 @@ SLICES = "ZQI"
 WHAT = {"C": "channels", "S": "channels", "T": "points in time"}
 IMAGEJ_KEYS = ("spacing", "unit", "yunit", "zunit", "xorigin", "yorigin", "zorigin")
 OME_KEYS = tuple(f"PhysicalSize{axis}{part}" for axis in "XYZ" for part in ("", "Unit"))
-MAX_BANDS, MIN_SIDE = 16, 32  # pages at most this narrow, in a stack with two sides at least this long, hold bands
 
 
 def is_stack(path: Path) -> bool:
@@ -42,7 +41,6 @@ def read_stack(data: bytes) -> tuple[np.ndarray, Geometry | None, dict]:
             raise Unsuitable(f"holds {len(file.series)} images of sizes {shapes}; save one of them as a separate file")
         series = file.series[0]
         order = _slices_first(series.axes, series.shape)
-        _check_not_bands(series)
         values = series.asarray()
         header: dict = {}
         geometry = None
@@ -81,16 +79,6 @@ def _slices_first(axes, shape) -> list[int]:
     slices = slices or [next(n for n, axis in enumerate(axes) if axis in SLICES)]
     last = [slices[0], axes.index("Y"), axes.index("X")]
     return [n for n in range(len(axes)) if n not in last] + last
-
-
-def _check_not_bands(series) -> None:
-    """Raise Unsuitable for an array (H, W, bands) that was saved without saying so: H pages of W x bands pixels."""
-    *longer, bands = [size for size in series.shape if size > 1] or [1]
-    if "Q" in series.axes and len(longer) == 2 and bands <= MAX_BANDS and min(longer) >= MIN_SIDE:
-        raise Unsuitable(
-            f"holds {longer[0]} pages of {bands}x{longer[1]} pixels, which look like one image of {bands} bands; save "
-            "a volume with axes Z, Y, X, or the bands with planarconfig='contig'"
-        )
 
 
 def _imagej(file) -> tuple[dict, Geometry | None]:

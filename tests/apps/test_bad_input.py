@@ -73,7 +73,7 @@ BAD = [
     (SCAN + "7x7", "7x7.png' is 7x7 pixels, but the slices of the image are 26x24"),
     (SCAN + "named", "first.png' names no slice; name it by its slice's number"),
     (SCAN + "seeds.nii.gz --soft-strokes", "--soft-strokes does not apply to volumes"),
-    (SCAN + "seeds.nii.gz --spacing 0 1 1", "spacing needs three sizes above 0"),
+    (SCAN + "seeds.nii.gz --spacing 0,1,1", "spacing needs three sizes above 0"),
     ("segment a.nii.gz --box 1,1,5,5", f"volumes require {either(LOCATING['volumes'])}, got --box"),
     ("segment a.nii.gz --start seeds.nii.gz --band 0", "band must be above 0 voxels, got 0"),
     ("segment a.nii.gz --label-strokes a.nii.gz", "holds the value -[0-9]+; labels are integers from 0"),

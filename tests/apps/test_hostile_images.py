@@ -63,8 +63,9 @@ def test_disparities_too_large_for_png_are_rejected_first(tmp_path, given, monke
 
 @pytest.mark.parametrize(("data", "message"), [
     (b"P6\n1 1\n255\n", "does not start with the header of a .pfm"),
-    (b"PF\n1 1\n-1.0\n" + bytes(12), "three channels; one needed"),
-    (b"Pf\n1 1\n-1.0\n" + bytes(8), "and it holds"),
+    (b"PF\n1 1\n-1.0\n" + bytes(12), "of one channel"),
+    (b"Pf\n0 1\n-1.0\n" + bytes(8), "of one channel"),
+    (b"Pf\n2 1\n-1.0\n" + bytes(7), "buffer is smaller"),
 ])  # fmt: skip
 def test_pfm_that_is_no_disparity(tmp_path, data, message):
     (tmp_path / "t.pfm").write_bytes(data)
@@ -72,8 +73,8 @@ def test_pfm_that_is_no_disparity(tmp_path, data, message):
         read_disparity(tmp_path / "t.pfm")
 
 
-def test_pfm_rows_run_upwards_and_the_sign_gives_the_byte_order(tmp_path):
-    for scale, order in ((b"1.0", ">f4"), (b"-1.0", "<f4")):
+def test_pfm_rows_run_upwards_and_the_scale_gives_the_byte_order_alone(tmp_path):
+    for scale, order in ((b"1.0", ">f4"), (b"-0.003922", "<f4")):
         (tmp_path / "t.pfm").write_bytes(b"Pf\n1 2\n" + scale + b"\n" + np.array([1, 3], order).tobytes())
         assert read_disparity(tmp_path / "t.pfm")[0].tolist() == [[3.0], [1.0]]
 

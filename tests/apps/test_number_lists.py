@@ -1,4 +1,4 @@
-"""Options with several numbers: commas and blanks are the same; boxes are clipped; odd results are reported."""
+"""Boxes are clipped, and odd results are reported."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def run(files, *arguments):
 
 
 def test_a_box_partly_outside_is_clipped_with_a_note(files, scene, capfd):
-    assert run(files, files / "photo.png", "--box", "-5", "3", "40", "30") == 0
+    assert run(files, files / "photo.png", "--box=-5,3,40,30") == 0
     captured = capfd.readouterr()
     note = "box -5,3,40,30 exceeds the image, which is 32 wide and 32 high; it was clipped"
     assert captured.err == f"cutmatch segment: {files / 'photo.png'}: {note}\n"
@@ -29,7 +29,7 @@ def test_a_box_partly_outside_is_clipped_with_a_note(files, scene, capfd):
 
 @pytest.mark.parametrize("box", ["-9,3,0,9", "32,0,40,9", "3,-9,9,-1", "3,32,9,50"])
 def test_a_box_completely_outside_is_rejected(files, box, rejects):
-    line = ["segment", files / "photo.png", "--box", box, "--out", files / "out"]
+    line = ["segment", files / "photo.png", f"--box={box}", "--out", files / "out"]
     rejects(line, f"box {box} is outside the image, which is 32 wide and 32 high", files)
 
 

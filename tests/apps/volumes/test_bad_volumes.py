@@ -83,7 +83,7 @@ def test_colours_and_several_images(tmp_path):
 def test_dicom_series_that_are_no_volume(ball, tmp_path):
     write_dicom(tmp_path / "mixed", ball.values)
     write_dicom(tmp_path / "mixed", ball.values[:3], series="9.9", prefix="other", description="scout")
-    message = r"holds 2 series: 1\.2\.3\.4 \(chest, 12 files such as '001\.dcm'\), 9\.9 \(scout, 3 files such as "
+    message = r"holds 2 series: chest \(12 files such as '001\.dcm'\), scout \(3 files such as "
     rejected(tmp_path / "mixed", message + r"'other001\.dcm'\); pass one file of the required series")
 
     write_dicom(tmp_path / "gap", ball.values)
