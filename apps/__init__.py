@@ -8,6 +8,7 @@ Every image program is also a function: ``from apps import segment``, or ``apps.
 `flow`             the motion of every pixel between two frames
 `match`            matched points of two images of a scene, and their geometry
 `track`            link points of many frames into tracks
+`follow`           follow given points through frames
 `stereo`           the disparities of a rectified pair
 `superpixels`      connected regions of nearly one colour
 `denoise`          restore a noisy or damaged image

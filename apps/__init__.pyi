@@ -11,6 +11,7 @@ from .segmentation.video import VideoFrame, segment_video
 from .segmentation.volume_object import VolumeObject, refine_mask, segment_object
 from .session.session import Session
 from .stereo_matching.disparities import Disparity, stereo
+from .tracking.follow import Trajectories, follow
 from .tracking.tracking import Detections, Tracks, track
 
 __all__ = [
@@ -25,12 +26,14 @@ __all__ = [
     "Session",
     "Superpixels",
     "Tracks",
+    "Trajectories",
     "VideoFrame",
     "VolumeObject",
     "WideMatches",
     "denoise",
     "flow",
     "flow_sequence",
+    "follow",
     "match",
     "refine",
     "refine_mask",

@@ -13,6 +13,7 @@ NAMES = (
     "faces",
     "first_use",
     "flow",
+    "follow",
     "graphs",
     "greedy",
     "gridcut",

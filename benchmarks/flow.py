@@ -21,7 +21,7 @@ import numpy as np
 
 import assign
 from apps.common.images import read_image, to_bytes
-from apps.motion.sparse import match_stages
+from apps.motion.sparse import match_points
 from apps.optical_flow import fusion
 from apps.optical_flow.dense_flow import flow
 from apps.optical_flow.flow_files import read_flow
@@ -167,7 +167,7 @@ def mutual_sift(case):
 
 
 def by_assignment(case):
-    found = match_stages(case.first, case.second, device="cpu").matches
+    found = match_points(case.first, case.second, device="cpu")
     return found.first, found.second
 
 

@@ -1,4 +1,4 @@
-"""The clip of `python -m benchmarks flow`: frames of known motion, and the time per pair alone and in a sequence.
+"""The clip of `python -m benchmarks flow` and `follow`: frames of known motion; seconds alone and in sequence.
 
 A photograph turns and grows slowly; a disc of another one circles in front of it, by 6 pixels per frame.
 """
@@ -43,6 +43,15 @@ def clip(count):
         motion = (ends - points[:2]).T.reshape(HEIGHT, WIDTH, 2)
         flows.append(np.where(inside[..., None], moved, motion).astype(np.float32))
     return frames, flows[:-1]
+
+
+def followed(points, number):
+    """Points (N, 2) of frame 0 in frame `number`, and whether they are visible there."""
+    on_disc = np.linalg.norm(points - _centre(0), axis=1) < RADIUS
+    ground = _ground(number) @ np.linalg.inv(_ground(0))
+    moved = np.where(on_disc[:, None], points - _centre(0) + _centre(number), points @ ground[:2, :2].T + ground[:2, 2])
+    is_covered = ~on_disc & (np.linalg.norm(moved - _centre(number), axis=1) < RADIUS)
+    return moved, ~is_covered & (moved >= 0).all(axis=1) & (moved <= (WIDTH - 1, HEIGHT - 1)).all(axis=1)
 
 
 def _ground(number):

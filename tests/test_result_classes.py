@@ -44,7 +44,6 @@ def made() -> dict[str, Result]:
     """A result of every class, by name of the class."""
     from apps.motion.linking import Links, link
     from apps.motion.points import Points
-    from apps.motion.sparse import Stages
     from apps.motion.windows import WindowMatches
     from apps.point_matching.geometry import Geometry
     from apps.point_matching.wide_baseline import WideMatches
@@ -60,7 +59,6 @@ def made() -> dict[str, Result]:
     pairs = matches()
     batch = assign.solve_batch(rng.random((3, 4, 5)))
     tracks = apps.track([pairs.first, pairs.second], search_range=3.0)
-    arrays = np.zeros((50, 3)), np.zeros((50, 4, 2)), np.zeros((50, 4), bool)
     session = Session(photo, device="cpu")
     session.start_from(photo[..., 0] > 0.5)
     results = [RESULTS[name](1, "cpu")[0] for name in CUTS]
@@ -88,8 +86,8 @@ def made() -> dict[str, Result]:
         pairs,
         WideMatches(pairs, np.zeros(50), "homography", np.eye(3), {"matches": 50}, {}),
         Geometry("homography", np.eye(3), 50, -20.0),
-        Points(pairs.first, arrays[0], np.ones(50), np.zeros(50)),
-        Stages(pairs, pairs.first, arrays[1], arrays[2], np.zeros((50, 4)), pairs, {"seeds": 0.1}),
+        Points(pairs.first, np.zeros((50, 3)), np.ones(50), np.zeros(50)),
+        apps.Trajectories(np.zeros((2, 50, 2)), np.zeros((2, 50), np.uint8), np.ones((2, 50)), np.ones((2, 50))),
         WindowMatches(pairs, (batch, batch), (np.ones((3, 2), int),)),
         session.result(),
         link(*np.indices((4, 4)).reshape(2, -1), rng.random(16), (4, 4), 2.0, "cpu"),
@@ -115,7 +113,7 @@ NAMES = [
         "Superpixels",
         "Flow",
     ),
-    *("Tracks", "Detections", "Matches", "WideMatches", "Geometry", "Points", "Stages", "WindowMatches", "Links"),
+    *("Tracks", "Detections", "Matches", "WideMatches", "Geometry", "Points", "Trajectories", "WindowMatches", "Links"),
     "SessionResult",
 ]
 

@@ -10,13 +10,11 @@ of the assignment are the pixels of the second frame, so no two matches end on t
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.clock import Clock
 from apps.common.images import InputError
 from apps.motion.agreement import ExpectedMotion, LocalMotion, agrees_with_neighbours
 from apps.motion.candidates import nearest_descriptors, proposals
@@ -25,7 +23,6 @@ from apps.motion.matches import Matches
 from apps.motion.odds import cornerness, log_odds, nearest_other_proposal, probability
 from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, keypoints, patches
 from gridcut.device import DeviceName, run_threads, thread_count
-from gridcut.device.result import Result
 
 PIXELS_PER_POINT = 80  # density of points
 MIN_POINTS_PER_THREAD = 512  # of those whose proposals are rated
@@ -42,41 +39,14 @@ MAX_TRACKER_DISTANCE = 0.5  # pixels
 MIN_CORRELATION = 0.8
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stages(Result):
-    """Results of the stages of `match_stages`.
-
-    Attributes
-    ----------
-    seeds : Matches
-    points : ndarray (N, 2)
-        Points of the first frame to be matched.
-    position, found : ndarray (N, S, 2) and (N, S)
-        Result of `apps.motion.candidates.proposals`.
-    odds : ndarray (N, S)
-        Log odds of being wrong; inf for failed trackers.
-    matches : Matches
-    seconds : dict
-        Per stage: "seeds", "points", "proposals", "odds", "assignment", "agreement".
-    """
-
-    seeds: Matches
-    points: np.ndarray
-    position: np.ndarray
-    found: np.ndarray
-    odds: np.ndarray
-    matches: Matches
-    seconds: dict
-
-
-def match_stages(
+def match_points(
     first: ArrayLike,
     second: ArrayLike,
     *,
     seed_points: tuple[Points, Points] | None = None,
     device: DeviceName = "auto",
-) -> Stages:
-    """Match points of two frames one-to-one, and return the results of all stages.
+) -> Matches:
+    """Match points of two frames one-to-one.
 
     Parameters
     ----------
@@ -89,9 +59,9 @@ def match_stages(
 
     Returns
     -------
-    Stages
-        `matches` has log odds as cost and probabilities of being right as confidence.  It may be empty if the frames
-        do not show the same scene.
+    Matches
+        With log odds as cost and probabilities of being right as confidence.  It may be empty if the frames do not
+        show the same scene.
 
     Raises
     ------
@@ -100,29 +70,29 @@ def match_stages(
     ValueError
         If the device is unknown.
     """
-    clock = Clock()
     first, second = grey_pair(first, second)
     seeds = seed_matches(first, second, seed_points, device=device)
-    clock.charge("seeds")
     points = _points(first, seeds)
     if len(points) < MIN_POINTS:
         raise InputError(f"the first frame has {len(points)} points to match; pass frames with more texture")
-    clock.charge("points")
-    motion = LocalMotion(seeds.first, seeds.motion) if len(seeds) >= MIN_POINTS else None
+    matches = find_points(first, second, points, seeds, device)[1]
+    return matches.select(agrees_with_neighbours(matches.first, matches.motion))
+
+
+def find_points(first, second, points, seeds: Matches | None, device: DeviceName = "auto"):
+    """Find points (N, 2) of the first uint8 grey frame in the second; return indices (k,) of those found, and Matches.
+
+    The expected motion is that of the seeds; with fewer than MIN_POINTS of them, that on which the trackers agree.
+    """
+    motion = LocalMotion(seeds.first, seeds.motion) if seeds is not None and len(seeds) >= MIN_POINTS else None
     position, found = proposals(first, second, points, None if motion is None else motion.dense(first.shape))
-    clock.charge("proposals")
     if motion is None:
         motion = _motion_without_seeds(first, second, points, position, found)
     if motion is None:
         odds = np.full(found.shape, np.inf)
     else:
         odds = proposal_odds(first, second, points, position, found, motion.at(points, others=True))
-    clock.charge("odds")
-    matches = link_proposals(points, position, odds, device=device)
-    clock.charge("assignment")
-    matches = matches.select(agrees_with_neighbours(matches.first, matches.motion))
-    clock.charge("agreement")
-    return Stages(seeds, points, position, found, odds, matches, clock.seconds)
+    return link_proposals(points, position, odds, device=device)
 
 
 def seed_matches(
@@ -188,14 +158,14 @@ def proposal_odds(first, second, points, position, found, expected: ExpectedMoti
     return odds
 
 
-def link_proposals(points, position, odds, *, device: DeviceName = "auto") -> Matches:
-    """Select proposals (N, S, 2) with log odds (N, S) one-to-one."""
+def link_proposals(points, position, odds, *, device: DeviceName = "auto") -> tuple[np.ndarray, Matches]:
+    """Select proposals (N, S, 2) with log odds (N, S) one-to-one; return the indices (k,) of their points, too."""
     row, source = np.nonzero(odds < UNMATCHED_COST)
     there, cost = position[row, source], odds[row, source]
     col, columns = pixels_of(there)
     links = link(row, col, cost, (len(points), columns), UNMATCHED_COST, device)
     pair = links.pair
-    return Matches(points[row[pair]], there[pair], cost[pair], links.margin, probability(cost[pair]))
+    return row[pair], Matches(points[row[pair]], there[pair], cost[pair], links.margin, probability(cost[pair]))
 
 
 def _points(grey, seeds: Matches) -> np.ndarray:

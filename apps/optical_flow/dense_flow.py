@@ -194,10 +194,10 @@ def _sparse_matches(first: Frame, second: Frame, linker: str, method: str, devic
 
         found = match_windows(first.bytes, second.bytes, device=device, method=method).matches
         return found.select(agrees_with_neighbours(found.first, found.motion))
-    from apps.motion.sparse import match_stages
+    from apps.motion.sparse import match_points
 
     points = tuple(for_both(lambda frame: frame.seed_points, first, second))
-    return match_stages(first.bytes, second.bytes, seed_points=points, device=device).matches
+    return match_points(first.bytes, second.bytes, seed_points=points, device=device)
 
 
 def _padded_flow(first, second, **given) -> Flow:

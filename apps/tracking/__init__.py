@@ -4,4 +4,3 @@
 DETECTORS = ("auto", "bright", "dark", "corners")
 THRESHOLD = 4.0  # minimum brightness in multiples of the noise
 LINKERS = ("assignment", "global")
-DIVISION_COST = 0.2  # in squared search ranges, of the command

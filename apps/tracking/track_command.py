@@ -4,6 +4,7 @@
   cutmatch track frames/ --detect dark --size 9           a folder of frames; dark particles of 9 pixels diameter
   cutmatch track stack.npy --memory 3 --predict velocity  tracks may be lost for 3 frames, predicted by their velocity
   cutmatch track detections.csv --search-range 12         given detections: columns frame, x, y, and any others
+  cutmatch track movie.mp4 --points points.csv            given points of the first frame: columns x, y
   cutmatch track a.avi b.avi c/ --workers 2               several sequences, independently
 
 The points of each frame are linked to the active tracks by an exact one-to-one assignment, which minimises the sum of
@@ -12,9 +13,13 @@ exactly.  Corners of photographs are predicted from the images (--predict image)
 position.  --global links all frames together, without prediction: with --memory, fewer links are wrong if points are
 missed or noise is detected.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, with the columns track,
 frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
+
+Given points are followed from frame to frame.  Their table says of each frame whether the point is seen or occluded,
+and with which confidence; it ends where the point leaves the frame or is lost.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +31,22 @@ from apps.common.images import InputError, write_image
 from apps.common.stems import stem_of
 from apps.run.inputs import check_out_is_not_input, check_unique_names, image_items
 from apps.run.program import Program, Work, frame_bar
-from apps.tracking import DETECTORS, DIVISION_COST, LINKERS, THRESHOLD
+from apps.tracking import DETECTORS, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
 MIN_DETECTIONS = 4  # of a sequence
 IMAGE_SEARCH_RANGE = 2.0  # pixels: default with --predict image
 MAX_VIDEO_FRAMES = 100_000  # of a video drawn from a table
 IMAGE_MEMORY = 3  # frames: default with --predict image
-INPUTS = ("input",)
+INPUTS = ("input", "points")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A sequence, or a table of detections: a path."""
+    """A sequence, or a table of detections, and given points: paths."""
 
     input: Path
+    points: Path | None
 
 
 def _add_options(options) -> None:
@@ -55,6 +61,9 @@ def _add_options(options) -> None:
         default=(),
         metavar="FRAME,X,Y",
         help="names of the columns of a CSV with other ones, such as t,pos_x,pos_y; a fourth one is z",
+    )
+    options.add_argument(
+        "--points", metavar="FILE", help="CSV with the columns x, y: follow these points of the first frame"
     )
     found = options.add_argument_group("detection")
     found.add_argument(
@@ -84,7 +93,7 @@ def _add_options(options) -> None:
         "--memory",
         type=int,
         metavar="FRAMES",
-        help="frames for which a track may be lost (default: 0; 3 with --predict image)",
+        help="frames for which a track may be lost (default: 0; 3 with --predict image; 20 with --points)",
     )
     linked.add_argument(
         "--predict", choices=PREDICTIONS, help="prediction of positions (default: image for corners, else off)"
@@ -96,15 +105,6 @@ def _add_options(options) -> None:
         const="global",
         default=LINKERS[0],
         help="link all frames together at minimum total cost",
-    )
-    linked.add_argument(
-        "--divisions",
-        type=float,
-        nargs="?",
-        const=DIVISION_COST,
-        metavar="COST",
-        help="cells may divide, at this cost in squared search ranges, 0 to 1 (default: they do not; without COST "
-        "%(const)g): the table gets a column parent",
     )
     linked.add_argument(
         "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
@@ -135,13 +135,15 @@ def _plan(chosen) -> Work:
     for option, file in (("--table", chosen.table), ("--video", chosen.video)):
         if file:
             check_out_is_not_input(paths, Path(file).parent, "input", option)
-    items = image_items(paths, Job)
+    points = Path(chosen.points) if chosen.points else None
+    items = image_items(paths, partial(Job, points=points))
     check_unique_names(paths, "input")
     one_sequence = {
         option: f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"
         for option in ("table", "video")
     }
-    return Work(items, len(paths) > 1, _track_one, _line, threads_per_item=None, one_only=one_sequence)
+    work = _follow_one if chosen.points else _track_one
+    return Work(items, len(paths) > 1, work, _line, threads_per_item=None, one_only=one_sequence)
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
@@ -191,7 +193,6 @@ def _track_one(job: Job, chosen) -> dict:
         memory=settings["memory"],
         predict=predict,
         linker=chosen.linker,
-        divisions=chosen.divisions,
         device=chosen.device,
         progress=bar,
     )
@@ -214,12 +215,44 @@ def _track_one(job: Job, chosen) -> dict:
         "unlinked_in_range": tracks.counts["unlinked_in_range"],
         "pairs_in_range": tracks.counts["candidates"],
         "contested": tracks.counts["contested"],
-        **({} if tracks.parent is None else {"divisions": tracks.counts["divisions"]}),
         "device": "cpu",  # sparse assignments are solved on the CPU on every device
         "seconds": {phase: round(spent, 4) for phase, spent in clock.seconds.items()},
         "files": {kind: str(path) for kind, path in files.items()},
     }
     return report
+
+
+def _follow_one(job: Job, chosen) -> dict:
+    """Follow given points through one sequence and write them; return its report."""
+    with timed("import"):
+        from apps.common.sequences import open_sequence
+        from apps.tracking.follow import MEMORY, STATES, follow
+        from apps.tracking.track_files import read_points
+    if job.input.suffix.lower() == ".csv":
+        raise InputError("--points are followed through frames; pass a video or a folder, or omit --points")
+    clock = Clock()
+    points, sequence, last = read_points(job.points), open_sequence(job.input), None
+
+    def frames():
+        nonlocal last
+        for frame in frame_bar(chosen, "following", sequence.count)(sequence):
+            last = frame
+            yield frame
+
+    memory = MEMORY if chosen.memory is None else chosen.memory
+    found = follow(frames(), points, memory=memory, device=chosen.device)
+    clock.charge("follow")
+    files = _write(found.tracks(), sequence, last, job.input, len(found.state), chosen)
+    return {
+        "input": str(job.input),
+        "frames": len(found.state),
+        "points": len(points),
+        "memory": memory,
+        "last_states": {name: int((found.state[-1] == state).sum()) for state, name in enumerate(STATES)},
+        "device": "cpu",  # sparse assignments are solved on the CPU on every device
+        "seconds": {phase: round(spent, 4) for phase, spent in clock.seconds.items()},
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
 
 
 def _check(chosen) -> None:
@@ -228,11 +261,14 @@ def _check(chosen) -> None:
 
     search_range = 1.0 if chosen.search_range is None else chosen.search_range
     predict = False if chosen.predict in (None, "off") else chosen.predict
-    check_settings(search_range, chosen.memory or 0, predict, chosen.linker, chosen.divisions, spelled)
+    check_settings(search_range, chosen.memory or 0, predict, chosen.linker, spelled)
     check_finder(chosen.size, chosen.threshold, spelled)
     for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
         if number < 1:
             raise InputError(f"{option} must be 1 or more, got {number}")
+    linking = chosen.detect != DETECTORS[0] or chosen.linker != LINKERS[0] or chosen.columns or chosen.min_length > 1
+    if chosen.points and (linking or any((chosen.size, chosen.threshold, chosen.search_range, chosen.predict))):
+        raise InputError("--points are neither detected nor linked; omit the options of detection and linking")
     if chosen.columns and len(chosen.columns) not in (3, 4):
         raise InputError(f"--columns needs 3 or 4 names, got {len(chosen.columns)}; pass those of frame, x, y")
 
@@ -301,10 +337,15 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
 
 
 def _line(report) -> str:
-    divisions = f"{report['divisions']} divisions, " if "divisions" in report else ""
+    if "points" in report:
+        states = ", ".join(f"{count} {name}" for name, count in report["last_states"].items())
+        return (
+            f"{report['input']}: {report['points']} points in {report['frames']} frames, in the last {states}, "
+            f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"
+        )
     return (
         f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
-        f"{divisions}{report['links']} links, mean length {report['mean_length']:.1f}, "
+        f"{report['links']} links, mean length {report['mean_length']:.1f}, "
         f"search range {report['search_range']:.1f}, "
         f"{report['unlinked_in_range']} times a track lost a point in range to another, "
         f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"

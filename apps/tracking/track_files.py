@@ -6,8 +6,7 @@ A table of detections has a header with the columns frame, x and y, optionally z
 character by character to a CSV file, and as numbers, if all of a column are, to JSON and .npz.  Numbers of a CSV file
 have as many digits as reading the same numbers again takes.  A
 table of tracks has one row per detection, sorted by track and frame: track, frame, x, y, (z), the others, and
-link_margin, which is empty for the first detection of a track, and parent, if divisions were searched (see
-`apps.tracking.tracking.Tracks`).
+link_margin, which is empty for the first detection of a track (see `apps.tracking.tracking.Tracks`).
 """
 
 import csv
@@ -19,15 +18,22 @@ import numpy as np
 
 from apps.common.command import finite
 from apps.common.images import InputError, read_bytes, write_bytes
-from apps.tracking.tracking import AXES, Detections, Tracks, from_columns, margins_of, parents_of
+from apps.tracking.tracking import AXES, Detections, Tracks, from_columns, margins_of
 
 SUFFIXES = (".csv", ".json", ".npz")
 
 
-def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> Detections:
+def read_points(path) -> np.ndarray:
+    """Read the points (N, 2) of a CSV file with the columns x and y; of several frames, those of the first."""
+    found = read_detections(path, "--points", has_frames=False)
+    return found.position[found.frame == found.frame.min(), :2]
+
+
+def read_detections(path, name: str = "input", names: tuple[str, ...] = (), has_frames: bool = True) -> Detections:
     """Read a CSV file of detections; the InputError for an unusable file states the line.
 
-    names   of the columns of frame, x, y and, of positions in space, z, if they have others
+    names        of the columns of frame, x, y and, of positions in space, z, if they have others
+    has_frames   without it, a table without the column frame is that of frame 0
     """
     what = f"{name}: {str(path)!r}"
     try:
@@ -48,6 +54,8 @@ def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> D
             raise InputError(f"{name}: line {number} of {str(path)!r} has {len(row)} cells, not {len(columns)}")
     cells = zip(*(row for _, row in rows), strict=True) if rows else [()] * len(columns)
     content = dict(zip(columns, cells, strict=True))
+    if not has_frames and "frame" not in columns:
+        columns, content = [*columns, "frame"], content | {"frame": [0] * len(rows)}
     found = from_columns(columns, content.__getitem__, what, lambda row: f"line {rows[row][0]}")
     if not rows:
         raise InputError(f"{what} contains no detections")
@@ -91,8 +99,7 @@ def columns_of(tracks: Tracks) -> dict:
     found = tracks.detections
     order = np.lexsort((found.frame, tracks.track))
     axes = dict(zip(AXES, found.position.T, strict=False))
-    added = {"link_margin": margins_of(tracks), **parents_of(tracks)}
-    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, **added}
+    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, "link_margin": margins_of(tracks)}
     return {name: values[order] for name, values in columns.items()}
 
 

@@ -7,8 +7,7 @@ detections is limited to about thirty of them.  One sparse assignment solves all
 a shortest-path search never leaves its group, and splitting the graph first took longer than the whole solve.
 
 An unlinked track is kept for `memory` frames, at its last or its predicted position.  An unlinked detection starts a
-new track.  The linker "global" links all frames together instead (global_links.py).  If cells may divide, tracks that
-start beside another one become daughters (divisions.py).
+new track.  The linker "global" links all frames together instead (global_links.py).
 
 [1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
 """
@@ -30,8 +29,7 @@ from apps.common.suggestions import suggests
 from apps.motion.linking import link
 from apps.tracking import LINKERS
 from apps.tracking.active_tracks import ActiveTracks, pairs_in_range
-from apps.tracking.divisions import divided, family_tracks
-from apps.tracking.global_links import pairs_of_frames
+from apps.tracking.global_links import pairs_of_frames, tracks_of
 from gridcut.device import DeviceName
 from gridcut.device.result import Result
 from gridcut.device.tables import DataFrame, data_frame, is_data_frame
@@ -39,7 +37,7 @@ from gridcut.device.tables import DataFrame, data_frame, is_data_frame
 MAX_COORDINATE = 1e12  # of positions and search ranges, so that squared distances are accurate
 MAX_FRAME = 2**53  # up to here float64 represents every integer
 AXES = ("x", "y", "z")
-ADDED_COLUMNS = ("track", "particle", "link_margin", "parent")  # of tables of tracks
+ADDED_COLUMNS = ("track", "particle", "link_margin")  # of tables of tracks
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,16 +72,14 @@ class Tracks(Result):
     track : (N,) int64
         Index of each detection's track: 0, 1, ... in order of their first detection.
     link : (L, 2) int64
-        Linked detections, earlier and later, as indices into `detections`; a cell that divides has one such link.
+        Linked detections, earlier and later, as indices into `detections`.
     margin : (L,) float64
         Lower bound on the cost increase of the frame's links (linker "global": of all links) without this one, in
         squared pixels: 0 if another solution costs the same, at most 2 search_range^2.
     counts : dict
         "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
         had a detection within the search range and were not linked; "contested": tracks whose nearest detection is also
-        the nearest of another track; "divisions": cells that divided, if they may.
-    parent : (T,) int64, or None
-        The track of the cell that divided into each track and another one, or -1; None if divisions were not searched.
+        the nearest of another track.
     """
 
     detections: Detections
@@ -91,7 +87,6 @@ class Tracks(Result):
     link: np.ndarray
     margin: np.ndarray
     counts: dict
-    parent: np.ndarray | None = None
 
     def __len__(self) -> int:
         """Number of tracks."""
@@ -106,12 +101,11 @@ class Tracks(Result):
         """The detections as a pandas.DataFrame with their tracks as `particle`; ImportError without pandas.
 
         The rows are in the order of the detections.  The columns are x, y (and z), frame, those of
-        `Detections.extra`, particle, link_margin, which is NaN for the first detection of a track, and parent, if
-        divisions were searched.
+        `Detections.extra`, particle, and link_margin, which is NaN for the first detection of a track.
         """
         found = self.detections
         axes = {name: found.position[:, i] for i, name in enumerate(AXES[: found.position.shape[1]])}
-        added = {"particle": self.track, "link_margin": margins_of(self), **parents_of(self)}
+        added = {"particle": self.track, "link_margin": margins_of(self)}
         return data_frame({**axes, "frame": found.frame, **found.extra, **added})
 
     def plot(self, ax: Any = None) -> Any:
@@ -134,7 +128,6 @@ def track(
     memory: int = 0,
     predict: bool | Callable = False,
     linker: str = LINKERS[0],
-    divisions: float | None = None,
     device: DeviceName = "auto",
     progress: Callable | None = None,
 ) -> Tracks:
@@ -157,10 +150,6 @@ def track(
     linker : {"assignment", "global"}
         "assignment" links frame by frame (see `apps.motion.linking`), "global" all frames together at minimum total
         cost, without prediction; with `memory`, fewer links are then wrong (see `apps.tracking.global_links`).
-    divisions : float, optional
-        The cost of a division in squared search ranges, 0 to 1, such as 0.2: a track that starts within the search
-        range of another becomes the second daughter of its cell (see `apps.tracking.divisions`).  By default cells do
-        not divide.
     device : {"auto", "cpu", "cuda"}
         Checked for availability; these sparse assignments are solved on the CPU on every device.
     progress : callable, optional
@@ -175,7 +164,7 @@ def track(
     InputError
         If an argument is out of range, or positions are not finite or not of shape (N, d).
     """
-    check_settings(search_range, memory, predict, linker, divisions)
+    check_settings(search_range, memory, predict, linker)
     if is_data_frame(detections):
         names, what = list(detections.columns), "detections: the DataFrame"
         detections = from_columns(names, detections.__getitem__, what, lambda row: f"row {row}")
@@ -192,12 +181,7 @@ def track(
         links, margin = _all_frames(detections, order, steps, *how)
     else:
         links, margin = _frame_by_frame(detections, steps, predict, *how)
-    mother = second = np.zeros(0, np.int64)
-    if divisions is not None:
-        mother, second = divided(steps, detections.position, links, search_range, divisions, device)
-        counts["divisions"] = len(mother)
-    track_of, parent = family_tracks(links, order, mother, second)
-    return Tracks(detections, track_of, links, margin, counts, None if divisions is None else parent)
+    return Tracks(detections, tracks_of(links, order), links, margin, counts)
 
 
 def _frame_by_frame(
@@ -264,11 +248,6 @@ def margins_of(tracks: Tracks) -> np.ndarray:
     return margin
 
 
-def parents_of(tracks: Tracks) -> dict[str, np.ndarray]:
-    """The column `parent` of a table of detections: the parent of each one's track or -1; none without divisions."""
-    return {} if tracks.parent is None else {"parent": tracks.parent[tracks.track]}
-
-
 def from_columns(names: list[str], column: Callable, what: str, row: Callable[[int], str]) -> Detections:
     """Convert a table with the columns frame, x, y (and z) to Detections, with its other columns as extra.
 
@@ -316,10 +295,7 @@ def _numbers(values) -> np.ndarray:
 
 
 def keep_long(tracks: Tracks, min_length: int) -> Tracks:
-    """Keep and renumber the tracks with at least `min_length` detections; `counts` is not changed.
-
-    Daughters of tracks that are dropped have no parent.
-    """
+    """Keep and renumber the tracks with at least `min_length` detections; `counts` is not changed."""
     if min_length <= 1:
         return tracks
     is_long = tracks.length >= min_length
@@ -334,7 +310,6 @@ def keep_long(tracks: Tracks, min_length: int) -> Tracks:
         new_index[tracks.link[links]],
         tracks.margin[links],
         tracks.counts,
-        None if tracks.parent is None else np.append(np.where(is_long, number, -1), -1)[tracks.parent[is_long]],
     )
 
 
@@ -368,9 +343,7 @@ def _count(counts: dict, row, col, cost, links: int) -> None:
     counts["contested"] += int((np.bincount(nearest)[nearest] > 1).sum())
 
 
-def check_settings(
-    search_range, memory, predict, linker, divisions, spelled: Callable[[str], str] = lambda name: name
-) -> None:
+def check_settings(search_range, memory, predict, linker, spelled: Callable[[str], str] = lambda name: name) -> None:
     """Raise InputError for arguments of `track` that are out of range; `spelled` gives their names in the messages."""
     check_number(search_range, spelled("search_range"))
     if not 0 < search_range < np.inf:
@@ -382,10 +355,6 @@ def check_settings(
     check_number(memory, spelled("memory"), integer=True)
     if memory < 0:
         raise InputError(f"{spelled('memory')} must be 0 or more frames, got {memory}")
-    if divisions is not None:
-        check_number(divisions, spelled("divisions"))
-        if not 0 <= divisions <= 1:
-            raise InputError(f"{spelled('divisions')} must be a cost of 0 to 1 squared search ranges, got {divisions}")
     if linker == "global" and predict is not False:
         raise InputError(
             f"the linker 'global' compares detections without prediction; omit {spelled('predict')}, got {predict!r}"

@@ -10,6 +10,7 @@ from PIL import Image
 from benchmarks import (
     flow,
     flow_clip,
+    follow,
     interactive,
     interactive_latency,
     photographs,
@@ -94,6 +95,14 @@ def test_flow_of_a_clip(monkeypatch):
     rows = [line.strip("|").split("|") for line in flow_clip.clip_table(3).splitlines() if "|" in line]
     alone, sequence, *_ = [float(row[1]) for row in rows[2:]]
     assert alone == sequence < 2
+
+
+@pytest.mark.slow
+def test_follow(monkeypatch, capsys):
+    monkeypatch.setattr(follow, "CLIPS", {"3 frames": (3, 1)})
+    rows = rows_of(["follow", "--points", 100], capsys, "3 frames")
+    assert [row[2] for row in rows] == [*follow.METHODS] * 2
+    assert float(rows[0][3]) > 90
 
 
 def test_stereo(tmp_path, capsys):

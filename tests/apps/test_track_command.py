@@ -90,3 +90,37 @@ def test_video(files, suffix, name):
     else:
         video = cv2.VideoCapture(str(path))
         assert sum(1 for _ in iter(lambda: video.read()[0], False)) == 6
+
+
+def test_given_points_are_followed(tmp_path, capsys):
+    import skimage.data
+
+    photo = skimage.data.astronaut()
+    (tmp_path / "frames").mkdir()
+    for t in range(3):
+        Image.fromarray(photo[100 + 2 * t :][:160, 200 - 4 * t :][:, :200]).save(tmp_path / "frames" / f"{t}.png")
+    (tmp_path / "points.csv").write_text("x,y,name\n60,80,a\n120.5,60,b\n198,100,c\n")
+    assert run(tmp_path, "frames", "--points", "points.csv", "--json", tmp_path / "r.json") == 0
+    assert "3 points in 3 frames, in the last 2 seen, 0 occluded, 1 left, 0 lost" in capsys.readouterr().out
+    rows = read(tmp_path / "out" / "frames-tracks.csv")
+    assert list(rows[0]) == ["track", "frame", "x", "y", "state", "confidence", "link_margin"]
+    last = [row for row in rows if row["frame"] == "2"]
+    assert np.allclose([[float(row["x"]), float(row["y"])] for row in last], [[68, 76], [128.5, 56]], atol=0.5)
+    assert (tmp_path / "out" / "frames-trails.png").exists()
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["last_states"]["left"] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["frames", "--points", "points.csv", "--search-range", 5], "--points are neither detected nor linked"),
+        (["detections.csv", "--points", "points.csv"], "--points are followed through frames"),
+        (["frames", "--points", "outside.csv"], "outside the first frame"),
+        (["frames", "--points", "missing.csv"], "--points: no file"),
+    ],
+)
+def test_points_that_cannot_be_followed(files, line, message, capsys):
+    (files / "points.csv").write_text("x,y\n10,10\n")
+    (files / "outside.csv").write_text("x,y\n1000,10\n")
+    assert run(files, *line) == 2
+    assert message in capsys.readouterr().err

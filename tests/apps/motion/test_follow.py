@@ -1,10 +1,12 @@
-"""Points followed by Lucas-Kanade tracking."""
+"""Given points followed through frames of known motion."""
 
 import numpy as np
 import pytest
 import skimage.data
 
-from apps.tracking.follow import Follower
+import apps
+from apps.common.images import InputError
+from apps.tracking.follow import LEFT, LOST, OCCLUDED, SEEN, Follower, follow
 
 
 @pytest.fixture
@@ -46,3 +48,80 @@ def test_covered_points_go_with_their_neighbours(frames, points):
     follow(0, points)
     off = np.linalg.norm(follow(1, points) - points - (5, -3), axis=1)
     assert off[hidden].max() < 1.5
+
+
+def test_points_are_where_the_photograph_moved(frames, points):
+    found = follow(frames, points)
+    true = points + np.arange(5)[:, None, None] * (5, -3)
+    seen = found.state == SEEN
+    error = np.linalg.norm(found.position - true, axis=2)[seen]
+    assert seen.mean() > 0.8
+    assert (error < 1).mean() > 0.98
+    assert np.median(error) < 0.1
+    assert (found.confidence[seen] > 0.5).all()
+    assert (found.confidence[~seen] == 0).all()
+
+
+def test_two_frames_are_a_sequence(frames, points):
+    found = apps.follow(frames[:2], points)
+    assert found.position.shape == (2, 80, 2)
+    assert (found.position[0] == points).all()
+    seen = found.state[1] == SEEN
+    assert np.median(np.linalg.norm(found.position[1] - points - (5, -3), axis=1)[seen]) < 0.1
+
+
+def test_a_covered_point_is_carried_and_seen_again(frames, points):
+    frames[2] = frames[2].copy()
+    covered = (np.abs(points + (10, -6) - (90, 74)) < 10).all(axis=1)
+    assert covered.sum() > 2
+    frames[2][56:92, 72:108] = 0.5
+    found = follow(frames, points)
+    assert (found.state[2, covered] == OCCLUDED).all()
+    off = np.linalg.norm(found.position[2] - points - (10, -6), axis=1)
+    assert off[covered].max() < 2
+    assert (found.state[3, covered] == SEEN).mean() > 0.5
+    assert (follow(frames, points, memory=0).state[2:, covered] == LOST).all()
+
+
+def test_points_leave_the_frame(frames):
+    points = np.array([[190.0, 80.0], [195, 20], [60, 100]])
+    found = follow(frames, points)
+    assert (found.state[-1] == [LEFT, LEFT, SEEN]).all()
+    assert np.isnan(found.position[-1, :2]).all()
+    tracks = found.tracks()
+    assert (tracks.length == np.isfinite(found.position[..., 0]).sum(axis=0)).all()
+    assert (tracks.link[:, 0] < tracks.link[:, 1]).all()
+
+
+def test_one_table_for_all_frames(frames, points):
+    table = follow(frames, points).to_pandas()
+    assert {"frame", "x", "y", "state", "confidence", "particle", "link_margin"} == set(table.columns)
+    assert set(table.state) <= {"seen", "occluded"}
+
+
+def test_plain_frames_carry_all_points():
+    found = follow([np.full((40, 50), 0.5)] * 3, [[10, 10], [20.5, 30]], memory=1)
+    assert found.state.tolist() == [[SEEN, SEEN], [OCCLUDED, OCCLUDED], [LOST, LOST]]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([[1, 2, 3]], "points must be"),
+        ([[300, 10]], "outside the first frame"),
+        ([[np.nan, 10]], "outside the first frame"),
+        ("abc", "points must be numbers"),
+    ],
+)
+def test_points_that_cannot_be_followed(frames, given, message):
+    with pytest.raises(InputError, match=message):
+        follow(frames, given)
+
+
+def test_frames_that_cannot_be_followed(frames, points):
+    with pytest.raises(InputError, match="frames is empty"):
+        follow([], points)
+    with pytest.raises(InputError, match="frame 1 is 100x160"):
+        follow([frames[0], frames[1][:, :100]], points[:, :1] * [0, 0] + 20)
+    with pytest.raises(InputError, match="memory must be 0 or more"):
+        follow(frames, points, memory=-1)

@@ -1,10 +1,10 @@
 """The sparse pipeline against known motion: warps of photographs and a stereo pair with true disparity."""
 
 import numpy as np
-import pytest
 
 from apps.motion import sparse
-from apps.motion.sparse import link_proposals, match_stages, seed_matches
+from apps.motion.points import corners, grey_pair
+from apps.motion.sparse import find_points, match_points, seed_matches
 
 
 def off(matches, pair):
@@ -14,20 +14,15 @@ def off(matches, pair):
     return np.linalg.norm(matches.motion - pair.flow[y, x], axis=1)[known]
 
 
-@pytest.fixture(scope="module")
-def stages(smooth_pair):
-    return match_stages(smooth_pair.first, smooth_pair.second)
-
-
-def test_a_smooth_motion_is_found(stages, smooth_pair):
-    error = off(stages.matches, smooth_pair)
+def test_a_smooth_motion_is_found(smooth_pair):
+    error = off(match_points(smooth_pair.first, smooth_pair.second), smooth_pair)
     assert len(error) > 300
     assert (error < 3).mean() > 0.98
     assert np.median(error) < 0.2
 
 
 def test_both_motions_of_a_disc_over_a_ground_are_found(disc_pair):
-    matches = match_stages(disc_pair.first, disc_pair.second).matches
+    matches = match_points(disc_pair.first, disc_pair.second)
     error = off(matches, disc_pair)
     assert (error < 3).mean() > 0.95
     x, y = matches.first.T
@@ -44,7 +39,7 @@ def test_a_turned_and_zoomed_frame_is_matched():
     first = cv2.resize(skimage.data.astronaut(), (320, 320), interpolation=cv2.INTER_AREA)
     move = cv2.getRotationMatrix2D((160, 160), 20, 1.2)
     second = cv2.warpAffine(first, move, (320, 320), flags=cv2.INTER_CUBIC)
-    matches = match_stages(first, second).matches
+    matches = match_points(first, second)
     error = np.linalg.norm(matches.first @ move[:, :2].T + move[:, 2] - matches.second, axis=1)
     assert len(matches) > 300
     assert (error < 3).mean() > 0.97
@@ -55,7 +50,7 @@ def test_a_stereo_pair_is_matched_along_its_rows():
 
     left, right, disparity = skimage.data.stereo_motorcycle()
     part = (slice(150, 400), slice(200, 600))
-    matches = match_stages(left[part].copy(), right[part].copy()).matches
+    matches = match_points(left[part].copy(), right[part].copy())
     x, y = np.rint(matches.first).astype(int).T
     true = disparity[part][y, x]
     known = np.isfinite(true) & (true > 0)
@@ -65,9 +60,10 @@ def test_a_stereo_pair_is_matched_along_its_rows():
 
 
 def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair, monkeypatch):
-    stages = match_stages(disc_pair.first, disc_pair.second)
+    first, second = grey_pair(disc_pair.first, disc_pair.second)
     monkeypatch.setattr(sparse, "UNMATCHED_COST", 9.0)
-    matches = link_proposals(stages.points, stages.position, stages.odds)
+    which, matches = find_points(first, second, corners(first, 1000), seed_matches(first, second))
+    assert (np.diff(which) > 0).all()
     assert np.allclose(matches.confidence, 1 / (1 + np.exp(matches.cost)))
     x, y = np.rint(matches.first).astype(int).T
     wrong = np.linalg.norm(matches.motion - disc_pair.flow[y, x], axis=1) > 3
@@ -77,8 +73,6 @@ def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair, m
 
 
 def test_seeds_are_right(smooth_pair):
-    from apps.motion.points import grey_pair
-
     seeds = seed_matches(*grey_pair(smooth_pair.first, smooth_pair.second))
     error = off(seeds, smooth_pair)
     assert len(error) > 100
