@@ -7,7 +7,8 @@ coarse      refine the fill from an eighth of the size to half of it (apps.optic
 fuse        choose the better of the fill and the refined flow at each pixel, by an exact cut (fusion.py):
             refinement loses small objects, the fill keeps them
 fine        refine the fused flow up to full size
-hidden      give pixels hidden in the second frame the motion of their own side of the edge (occlusion.py)
+hidden      give pixels hidden in the second frame the motion of their own side of the edge, before and after the fine
+            refinement (occlusion.py)
 consistency estimate the backward flow, starting from the reversed flow; the flow is valid where the two agree
 """
 
@@ -152,10 +153,13 @@ def flow_of_frames(
     if found.filled is not None:
         motion = fuse(level, motion, resized(found.filled, level.shape), device)
         clock.charge("fuse")
+        if not fast:
+            motion = fill_hidden(level, motion, hidden_pixels(level, motion))
+            clock.charge("hidden")
     motion = refine(found.levels, motion, found.refined, found.checked, *found.how)
     clock.charge("fine")
     level = found.levels[found.checked]
-    is_hidden = hidden_pixels(motion, owners(level, motion))
+    is_hidden = hidden_pixels(level, motion)
     motion = fill_hidden(level, motion, is_hidden)
     clock.charge("hidden")
     valid = is_consistent(level, motion, owners(level, motion)) & ~is_hidden

@@ -1,7 +1,8 @@
 """Occlusion: pixels hidden in the second frame, their motion, and forward-backward consistency.
 
 The flow maps each pixel of the first frame to a pixel of the second.  If several pixels map to the same one, the pixel
-with the smallest colour difference owns it.  A pixel is hidden if the owner of its target moves differently.  The
+with the smallest colour difference owns it.  A pixel is hidden if the owner of its target moves differently, or if its
+target hardly looks like it: what a fast object covers is matched to what it uncovers, which has no other owner.  The
 second frame does not determine the motion of a hidden pixel; it takes the motion of the nearest visible pixel by the
 geodesic distance of `apps.optical_flow.fill`, which is on the same side of the image edge.
 """
@@ -11,10 +12,12 @@ import numpy as np
 
 from apps.optical_flow.channels import squared_distance, vectors_at
 from apps.optical_flow.fill import INFINITY, SWEEPS, step_length, sweep_kernel
+from apps.optical_flow.fusion import features_of, misfit
 from apps.optical_flow.refine import Level, warp
 from gridcut.device import kernel
 
 OCCLUDER_DIFFERENCE = 2.0  # pixels: minimum motion difference to the pixel in front
+HIDDEN_MISFIT = 7.5  # of `apps.optical_flow.fusion.misfit`, at most 10: minimum at a hidden pixel
 HIDDEN_MARGIN = 2  # pixels around hidden pixels whose motion is replaced as well
 MISFIT_SIGMA = 1.0  # pixels: smoothing of the colour difference
 CONSISTENT_PIXELS = 1.0  # pixels: allowed forward-backward error, plus CONSISTENT_SHARE of the motion
@@ -24,16 +27,16 @@ CONSISTENT_SHARE = 0.05
 def owners(level: Level, flow: np.ndarray) -> np.ndarray:
     """Return the owner (row * width + column) of each pixel of the second frame, -1 if none; int32 (H, W)."""
     seen, _ = warp(level.lab[1], flow)
-    misfit = cv2.GaussianBlur(np.sqrt(squared_distance(seen, level.lab[0])), (0, 0), MISFIT_SIGMA)
+    difference = cv2.GaussianBlur(np.sqrt(squared_distance(seen, level.lab[0])), (0, 0), MISFIT_SIGMA)
     owner = np.full(flow.shape[:2], -1, np.int32)
-    owner_kernel(flow, misfit, owner)
+    owner_kernel(flow, difference, owner)
     return owner
 
 
-def hidden_pixels(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
+def hidden_pixels(level: Level, flow: np.ndarray) -> np.ndarray:
     """Mark pixels that are hidden in the second frame; bool (H, W).  A median filter removes isolated pixels."""
-    mask = np.zeros(owner.shape, np.uint8)
-    hidden_kernel(flow, owner, np.float32(OCCLUDER_DIFFERENCE), mask)
+    mask = np.uint8(misfit(*map(features_of, level.lab), flow) > HIDDEN_MISFIT)
+    hidden_kernel(flow, owners(level, flow), np.float32(OCCLUDER_DIFFERENCE), mask)
     return cv2.medianBlur(mask, 5) > 0
 
 

@@ -51,7 +51,7 @@ def test_descriptors_are_normalised_histograms_of_16_cells():
 
 def test_pixels_covered_by_the_disc_are_hidden(disc_pair):
     level = disc_pair.levels[0]
-    found = hidden_pixels(disc_pair.flow, owners(level, disc_pair.flow))
+    found = hidden_pixels(level, disc_pair.flow)
     assert found[disc_pair.hidden].mean() > 0.9
     assert found[~disc_pair.hidden].mean() < 0.02
 
