@@ -110,6 +110,7 @@ def test_what_is_run(suite, options, environment, expected):
     assert (f"{left} further combinations: ./run tests --all" in printed) == (expected is QUICK)
 
 
+@pytest.mark.slow
 def test_the_summary_says_how_many_are_left(suite):
     pytest.importorskip("xdist")
     printed = pytest_in(suite, "-n", "2")

@@ -87,6 +87,7 @@ def test_unreachable_cluster(photos, monkeypatch, capsys):
     assert not (photos / "out").exists()
 
 
+@pytest.mark.slow
 def test_items_that_kill_cluster_workers_are_reported(outcomes):
     killed, good = outcomes({"a": "killed", "b": "text"})
     assert (killed.status, good.status) == (FAILED, DONE)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 MATCHING = """
 import logging, numpy, scipy.sparse, matching
@@ -30,6 +32,7 @@ def solved(folder, code=MATCHING, **environment):
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_first_use_says_that_it_compiles_and_how_many(tmp_path):
     out, said = solved(tmp_path)
     count, files = map(int, out.split())

@@ -38,6 +38,7 @@ def test_costs_are_those_of_colours_and_strokes():
     assert energy.unary.tolist() == [[[often, often, 10_000, rare]], [[rare, 10_000, often, often]]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["f2", "f3"])
 def test_every_method_finds_the_same_object(files, kind):
     rgb, marks = np.array(Image.open(files / "photo.png")), read_strokes(files / "strokes.png")

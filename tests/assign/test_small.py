@@ -89,8 +89,8 @@ def test_lists_take_over_from_any_state(family, scans, monkeypatch):
     rng = np.random.default_rng(scans + 1)
     methods = set()
     for n, m in ((MIN_ROWS, MIN_ROWS), (MIN_ROWS, 150), (160, MIN_ROWS), (40, 40)):
-        for kind in (np.int32, np.int64, np.float64):
-            cost = (HANDED_OVER[family](n, m, rng) // 3).astype(np.int32).astype(kind)
+        for kind in (np.int64, np.float64):
+            cost = (HANDED_OVER[family](n, m, rng) // 3).astype(kind)
             for maximize in (False, True):
                 found = assign.solve(cost, maximize=maximize)
                 found.check()
@@ -117,12 +117,12 @@ COMMON = {
 
 
 @pytest.mark.parametrize("family", COMMON)
-@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, np.float64])
-def test_a_cost_that_most_pairs_have(family, kind):
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_a_cost_that_most_pairs_have(family, dtype):
     rng = np.random.default_rng(len(family))
     for n, m in ((MIN_ROWS, MIN_ROWS), (MIN_ROWS, 300), (200, MIN_ROWS), (1500, 1500)):
         cost = COMMON[family](n, m, rng)
-        cost = (cost if np.dtype(kind).kind == "f" else np.rint(1000 * cost)).astype(kind)
+        cost = (cost if np.dtype(dtype).kind == "f" else np.rint(1000 * cost)).astype(dtype)
         for given, maximize in ((cost, False), (-cost, True)):
             found = assign.solve(given, maximize=maximize)
             found.check()

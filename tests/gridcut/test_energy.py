@@ -21,6 +21,7 @@ def test_potts_becomes_equal_arcs_and_no_terminals():
     assert (edges[0, -1][:, 1:] == 4).all()
 
 
+@pytest.mark.slow
 def test_one_table_for_all_edges():
     unary = np.random.default_rng(7).integers(-9, 10, (2, 3, 3))
     pair, triple = np.array([[0, 5], [2, -1]]), label_battery.regular_triple(np.random.default_rng(8), ())

@@ -78,7 +78,8 @@ print(stopped)
 """
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
 def test_interrupts_while_a_kernel_is_loaded(tmp_path, seed):
     (tmp_path / "run.py").write_text(CODE.format(seed=seed, repetitions=200, seconds=0.004))
     done = subprocess.run(

@@ -27,6 +27,7 @@ def test_convex_labels_rejects_other_costs():
         convex_labels(unary[:1], weights, [[0]])
 
 
+@pytest.mark.slow
 def test_roof_duality_leaves_a_frustrated_ring_open():
     """Three of the four edges of a square prefer different labels, one prefers equal labels: no label is persistent."""
     differ, agree = np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]])

@@ -68,7 +68,7 @@ def test_the_value_may_exceed_64_bits(device):
     assert cut.value == 8 * (2**62 - 1)
 
 
-@pytest.mark.parametrize("number", [np.int64, np.float32])
+@pytest.mark.parametrize("number", [np.int64, np.float64])
 def test_what_is_left_to_the_sink_may_exceed_64_bits(device, number):
     source, sink = np.ones((8, 8), number), np.full((8, 8), 2**61, number)
     assert oracles.solve(source, sink, {(0, 1): number(3)}, device=device).value == 64

@@ -149,8 +149,8 @@ def test_bad_updates_change_nothing(change, error, message, device):
     [
         (np.int64, None, (13, 17)),
         (np.float64, "random", (13, 17)),
-        (np.uint8, "random", (4, 5, 6)),
-        (np.int32, None, (4, 5, 6)),
+        pytest.param(np.uint8, "random", (4, 5, 6), marks=pytest.mark.slow),
+        pytest.param(np.int32, None, (4, 5, 6), marks=pytest.mark.slow),
     ],
 )
 def test_whole_arrays_change_as_in_a_cold_solve(dtype, masked, shape):

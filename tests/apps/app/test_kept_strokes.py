@@ -37,6 +37,7 @@ def photo(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.thorough)])
 def test_a_killed_server_loses_no_confirmed_stroke(start, photo, kills):
     rng, confirmed = np.random.default_rng(0), 0

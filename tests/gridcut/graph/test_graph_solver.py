@@ -20,7 +20,7 @@ def changed(rng, values, share, factor=1):
     return new
 
 
-@pytest.mark.parametrize("factor", [1, 0.37, 2**50])
+@pytest.mark.parametrize("factor", [0.37, 1, 2**50])
 @pytest.mark.parametrize("share", [0.03, 0.5])
 def test_warm_equals_cold(factor, share):
     for seed in range(4):
