@@ -13,6 +13,7 @@ with the edges w of apps.segmentation.segmentation, and D as each function says.
 `push` cut the grid that answers strokes; the outline found is then placed in the image, once the edit is final.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -22,8 +23,9 @@ import gridcut
 from apps.common.images import as_floats, to_rgb
 from apps.common.rectangles import Rectangle, bounds, relative, widened
 from apps.segmentation.colour_models import lab_image
+from apps.segmentation.connected_parts import tidied
 from apps.segmentation.fine_outline import MAX_PREFERENCE, mean_contrast, placed_outline
-from apps.segmentation.fit import REDUCED_PIXELS
+from apps.segmentation.fit import PIN_HOLE, PIN_SHARE, REDUCED_PIXELS
 from apps.segmentation.grid_cut import banded_cut
 from apps.segmentation.image_sizes import at_centres, centres
 from apps.segmentation.marks import BACKGROUND, OPEN
@@ -34,6 +36,7 @@ from apps.session.session_records import Patch, Stroke
 
 CORE = 0.6  # radii of a disc: pixels this near to the points are pushed to the other side
 STEP = 0.25  # nats per pixel and step of `wider`
+HOLE = 5e-4  # share of the grid: smaller holes of a selection are filled
 COLOUR = 4.0  # nats: cost of the background in `select`, and of a colour that differs by the tolerance
 
 
@@ -96,17 +99,13 @@ class Edits:
         """The object if each of its pixels costs `step` times STEP nats less.
 
         D is that of the last cut, without other objects, whose pixels stay.  Of all minimal cuts, that with the fewest
-        pixels is taken, so the objects of ascending steps are nested.
+        pixels is taken, so the objects of ascending steps are nested; also without their specks and pin-holes.
         """
-        import cv2
-
-        terms = self._terms
-        mask = self._cut(terms, step * STEP * UNIT, final)
-        where = self._first != mask
-        if final and self._shape != mask.shape:  # the placed outline may be beside the reduced one
-            where = cv2.dilate(where.view(np.uint8), np.ones((5, 5), np.uint8)) > 0
-        is_object, changed = self._placed(mask, terms, final), at_centres(where, self._shape) & self._is_open
-        return self._patch(self._whole, changed & (is_object != (self._labels == self._label)), is_object)
+        grown = round(step * STEP * UNIT)
+        terms = self._terms[0] + max(grown, 0), self._terms[1] + max(-grown, 0)
+        mask = self._kept(self._cut(terms, final))
+        part, where, is_object = self._on_image(self._first != mask, mask, terms, final)
+        return self._patch(part, where & (is_object != (self._labels[part] == self._label)), is_object)
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -118,7 +117,7 @@ class Edits:
     @cached_property
     def _first(self) -> np.ndarray:
         """The object of step 0."""
-        return self._cut(self._terms, 0, False)
+        return self._kept(self._cut(self._terms, False))
 
     def select(self, stroke: Stroke, tolerance: float, final: bool) -> Patch:
         """The part at a stroke with its colours, which becomes the object, or the background if that is its label.
@@ -143,16 +142,13 @@ class Edits:
         terms = np.full(grid.shape, int(COLOUR * UNIT), np.int32), cost[index]
         terms[1][self._held] = FORBIDDEN
         terms[0][trail], terms[1][trail] = FORBIDDEN, 0
-        parts, _ = ndimage.label(self._cut(terms, 0, final, is_kept=False), np.ones((3, 3)))
-        mask = np.isin(parts, np.unique(parts[trail])) & (parts > 0)
-        is_inside = self._placed(mask, terms, final) & self._is_open
-        return self._patch(self._whole, is_inside, stroke.label != BACKGROUND)
+        parts, _ = ndimage.label(self._cut(terms, final), np.ones((3, 3)))
+        part = (np.isin(parts, np.unique(parts[trail])) & (parts > 0)).astype(np.int16)
+        mask = (tidied(part, np.full(part.shape, OPEN), math.ceil(HOLE * part.size)) > 0) & ~self._held
+        shown, where, is_inside = self._on_image(mask, mask, terms, final)
+        return self._patch(shown, where & is_inside, stroke.label != BACKGROUND)
 
     # Parts of these
-
-    @property
-    def _whole(self) -> Rectangle:
-        return slice(0, self._shape[0]), slice(0, self._shape[1])
 
     @cached_property
     def _is_open(self) -> np.ndarray:
@@ -172,28 +168,44 @@ class Edits:
         least = np.minimum(background, foreground)
         return np.minimum(background - least, MAX_PREFERENCE), np.minimum(foreground - least, MAX_PREFERENCE)
 
-    def _cut(self, terms, bias: float, final: bool, is_kept: bool = True) -> np.ndarray:
+    def _cut(self, terms: tuple[np.ndarray, np.ndarray], final: bool) -> np.ndarray:
         """The object of the minimum cut of the grid, bool; a final one is certified."""
-        grown = round(bias)
-        source, sink = terms[0] + max(grown, 0), terms[1] + max(-grown, 0)
         if self._solver is None:
-            self._solver = gridcut.Solver(source, sink, self._answers.grid.edges(), device="cpu")
+            self._solver = gridcut.Solver(*terms, self._answers.grid.edges(), device="cpu")
         else:
-            self._solver.update(source=source, sink=sink)
+            self._solver.update(source=terms[0], sink=terms[1])
         cut = self._solver.solve()
         if final:
             cut.check()
-        if not is_kept:
-            return cut.labels
-        return self._answers.kept(cut.labels * np.int16(self._label)) == self._label
+        return cut.labels
 
-    def _placed(self, mask: np.ndarray, terms, final: bool) -> np.ndarray:
-        """A mask of the grid in the image, with its outline along the image's edges if it is final."""
-        guess = at_centres(mask, self._shape)
-        if not final or mask.shape == self._shape:
-            return guess
+    def _kept(self, mask: np.ndarray) -> np.ndarray:
+        size = min(PIN_HOLE, math.ceil(PIN_SHARE * mask.size))
+        return self._answers.kept(mask * np.int16(self._label), size) == self._label
+
+    def _on_image(
+        self, where: np.ndarray, mask: np.ndarray, terms, final: bool
+    ) -> tuple[Rectangle, np.ndarray, np.ndarray]:
+        """The part of an image around pixels of the grid, these, if they are of no other object, and a mask.
+
+        If they are final, the outline of the mask is placed along the edges of the image, and more pixels may change.
+        """
+        import cv2
+
+        is_placed = final and mask.shape != self._shape
+        if is_placed:  # the outline may be beside the reduced one
+            where = cv2.dilate(where.view(np.uint8), np.ones((5, 5), np.uint8)) > 0
+        lines = [centres(n, m) for n, m in zip(self._shape, mask.shape, strict=True)]
+        sides = bounds(where) or (slice(0, 0), slice(0, 0))
+        ends = [np.searchsorted(places, (side.start, side.stop)) for places, side in zip(lines, sides, strict=True)]
+        part = slice(*map(int, ends[0])), slice(*map(int, ends[1]))
+        at = np.ix_(lines[0][part[0]], lines[1][part[1]])
+        if not is_placed:
+            return part, where[at] & self._is_open[part], mask[at]
         marks, smoothness = np.full(self._shape, OPEN, np.int16), SMOOTHNESS * self._scale
-        return placed_outline(self._rgb, marks, guess.astype(np.int16), np.stack(terms), smoothness, False) > 0
+        guess = at_centres(mask, self._shape).astype(np.int16)
+        placed = placed_outline(self._rgb, marks, guess, np.stack(terms), smoothness, False)
+        return part, where[at] & self._is_open[part], placed[part] > 0
 
     def _patch(self, part: Rectangle, where: np.ndarray, is_object, **flags: bool) -> Patch:
         """The patch of a part of the image, where bool (h, w): the object or background."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.segmentation import fit
-from apps.segmentation.connected_parts import keep_parts
+from apps.segmentation.connected_parts import keep_parts, tidied
 from apps.segmentation.fit import Found, certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
 from apps.segmentation.hints import Hints, ObjectOptions, shares_of, values_of
@@ -279,10 +279,11 @@ class ImageAnswers:
         """What was found with the boxes; None until then."""
         return self._boxed[1] if self._boxed is not None and self._boxed[0] == self._start.boxes else None
 
-    def kept(self, labels: np.ndarray) -> np.ndarray:
-        """The labels of a cut, of the parts to keep."""
+    def kept(self, labels: np.ndarray, size: int = 1) -> np.ndarray:
+        """The labels of a cut, of the parts to keep; parts and holes of fewer pixels go, unless they are marked."""
         hints = hints_of(self._canvas.marks_now(), self._start, self._keep, self._mask)
-        return keep_parts(labels, hints.anchors, hints.keep)
+        labels = keep_parts(labels, hints.anchors, hints.keep)
+        return labels if size <= 1 or self._keep == "all" else tidied(labels, hints.anchors, size)
 
 
 def hints_of(marks: np.ndarray, start: Start, keep: str, boxed: np.ndarray | None = None) -> Hints:
