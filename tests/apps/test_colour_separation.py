@@ -36,7 +36,7 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
     image, square = two_colours()
     marks = marks_of_box((12, 7, 33, 23), square.shape)
     marked_energies = []
-    real = fit._fitted
+    real = fit.fitted
 
     def whole_box_first(*arguments):
         found = real(*arguments)
@@ -45,7 +45,7 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
             return found
         return found._replace(labels=(marks != 0).astype(np.int16), energies=(-1e9,))
 
-    monkeypatch.setattr(fit, "_fitted", whole_box_first)
+    monkeypatch.setattr(fit, "fitted", whole_box_first)
     mask = segment_marked(image, marks, device="cpu").mask
     assert len(marked_energies) == len(BOX_SHARES)
     np.testing.assert_array_equal(mask, square)

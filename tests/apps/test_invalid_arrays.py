@@ -96,7 +96,7 @@ def test_integers_that_fit_in_8_bits_are_accepted(image):
         (lambda: segment(GOOD, mask=SEEDS), r"'mask'; did you mean start\? it takes image, strokes=, trimap=, box="),
         (lambda: segment(GOOD, SEEDS), r"segment\(\) too many positional arguments; it takes image, strokes="),
         (lambda: stereo(GOOD, GOOD, disparities=3), r"did you mean max_disparity\?"),
-        (lambda: segment_labels(GOOD), r"missing a required argument: 'strokes'; it takes image, strokes, keep="),
+        (lambda: segment_labels(GOOD), r"missing a required argument: 'strokes'; it takes image, strokes, boxes="),
     ],
 )
 def test_wrong_arguments_suggest_the_right_ones(call, message):
