@@ -35,8 +35,8 @@ TOLERANCE = {"float64": 1e-6, "int32": 1e-6, "float32": 1e-4}  # of total costs,
 MAX_STEP, STEP_SAMPLES, SURE_SAMPLES = 1.5, 3, 9  # ratio of times; matrices per size, and if the ratio is exceeded
 INTEGER_STEPS = 1000  # integers: the range of a family's float costs is divided into this many times n steps
 LAPMOD_MAX = 1e6  # it refuses higher costs
-MAX_SECONDS = 2.0  # of all calls of a program on one matrix, after the first three
-MAX_RUN = 2.0  # seconds: a program that is foreseen to take longer runs only if the others are not faster
+MAX_SECONDS = 1.0  # of all calls of a program on one matrix, after the first three
+MAX_RUN = 1.0  # seconds: a program that is foreseen to take longer runs only if the others are not faster
 
 
 def boxes(k, rng, side=1000.0):

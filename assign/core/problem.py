@@ -29,6 +29,7 @@ WIDER = {
     "uint32": np.int64,
     "float16": np.float32,
 }
+BLOCK = 1 << 16  # costs that are read twice while a cache holds them
 MAX_SIDES = 2**31 - 1  # rows and columns share one range of int32 indices
 
 
@@ -316,7 +317,10 @@ def extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
         return 0, 0
     if cost.dtype == np.int32:
         return (int(cost.min()), 2**31) if maximize else (-(2**31), 2**31)
-    low, high = cost.min(), cost.max()
+    rows = max(BLOCK * len(cost) // cost.size, 1)
+    blocks = [cost[first : first + rows] for first in range(0, len(cost), rows)]
+    low, high = np.array([(block.min(), block.max()) for block in blocks]).T
+    low, high = low.min(), high.max()
     if cost.dtype.kind == "i":
         return int(low), int(high)
     if np.isnan(low):

@@ -49,7 +49,7 @@ LANES = 8  # rows are padded to a multiple of this length
 # infeasible costs, or integers too large for prices of 64 bits.
 SOLVED, HANDED_OVER, REJECTED = 0, 1, 2
 MAX_COSTS = 1 << 21  # larger matrices begin with lists
-MIN_ROWS, MIN_PACKED_ROWS = 180, 300  # smaller matrices are handed over only after a budget of scans
+MIN_ROWS, MIN_PACKED_ROWS = 148, 300  # smaller matrices are handed over only after a budget of scans
 # A square matrix is handed over after the first two steps if more than FEW of its rows are free, but a smaller share
 # than the memory of a pass over all rows / BYTES: few free rows have short searches, for which lists are faster in
 # large matrices.  Distances leave 0.25 to 0.35 of the rows free, uniform costs 0.12 to 0.16, tracks none.  Numbers that
