@@ -2,16 +2,12 @@
 
 import numpy as np
 
-from tests.apps.app.browser_page import IN_BROWSER, PLACES
-from tests.apps.app.test_objects_browser import draw_objects, no_errors
+from tests.apps.app.browser_page import PLACES, no_errors
+from tests.apps.app.test_narrow_browser import as_telephone, send_touch
+from tests.apps.app.test_objects_browser import draw_objects
+from tests.chromium import IN_BROWSER
 
 pytestmark = IN_BROWSER
-
-
-def box_of(place, half):
-    """The rows and columns of a square around a place."""
-    x, y = place
-    return slice(y - half, y + half), slice(x - half, x + half)
 
 
 def changed(page, before):
@@ -115,4 +111,31 @@ def test_tighter_and_wider(cells, browse):
     np.testing.assert_array_equal(page.labels() == 1, found)
     page.keys("z", control=True)
     page.until("app.mask.counts.get(1) === arguments[0]", int(before.sum()))
+    assert no_errors(page)
+
+
+def test_by_touch_and_by_keys(cells, browse):
+    """Each tool that draws, at a cross-hair and by a finger, which the tools at the bottom let scroll."""
+    page = browse("cells.png", "--out", "out")
+    right, space = "\ue014", "\ue00d"
+    page.keys(right)
+    for key, (x, y) in zip("qpe", PLACES[:3], strict=True):
+        page.keys(key)
+        page.js("app.tools.cross = [arguments[0] + 0.5, arguments[1] + 0.5]", x, y)
+        page.keys(space)
+        page.until("app.tool === 'push' || app.mask.at(arguments[0]) === 1", (x, y))
+    page.keys("z", control=True)
+    page.until("app.state.undo")
+    before = page.labels().copy()
+    as_telephone(page)
+    for tool, (x, y) in zip(("select", "solid"), PLACES[5:7], strict=True):
+        page.js("document.getElementById(`tool-${arguments[0]}`).scrollIntoView()", tool)
+        page.click(f"tool-{tool}")
+        for kind, place in zip(("touchStart", "touchMove"), page.screen([(x - 4, y), (x + 4, y)]), strict=True):
+            send_touch(page, kind, [place])
+        send_touch(page, "touchEnd", [])
+        page.until("app.mask.at(arguments[0]) === 1", (x, y))
+    assert (page.labels() != before).sum() > 1000
+    assert page.js("document.documentElement.scrollWidth") == 390
+    page.screenshot("by-hand-telephone")
     assert no_errors(page)
