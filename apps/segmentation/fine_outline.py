@@ -18,15 +18,14 @@ import numpy as np
 
 import gridcut
 from apps.common.images import as_floats
-from apps.common.rectangles import Rectangle, absolute, bounds, relative, tiles_of, widened
+from apps.common.rectangles import Rectangle, absolute, bounds, relative, widened
 from apps.common.row_blocks import in_parallel
 from apps.segmentation.colour_models import lab_image
 from apps.segmentation.grid_cut import banded_cut, edges_outside, minimum
-from apps.segmentation.image_sizes import enlarged_part
+from apps.segmentation.image_sizes import enlarged_part, tiles_along
 from apps.segmentation.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
 
 MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
-TILE = 128  # pixels
 MARGINS = 4  # margin of a tile, in widths of the free band on one side of the outline
 MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this difference, so that marks do not spread
 SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
@@ -70,8 +69,7 @@ def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None) -> n
     def place(tile):
         labels[tile] = outline.placed(tile)
 
-    tiles = [tile for tile in tiles_of(guess.shape, TILE) if outline.crosses(tile)]
-    in_parallel([partial(place, tile) for tile in tiles])
+    in_parallel([partial(place, tile) for tile in tiles_along(guess, width)])
     return labels
 
 
@@ -95,11 +93,6 @@ class _Outline:
         self.forbidden = np.int32(8 * self.weight + 1)  # exceeds the total weight of all edges of a pixel
         side = 2 * width + 1
         self.disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
-
-    def crosses(self, tile: Rectangle) -> bool:
-        """Whether pixels of the tile are free."""
-        part = self.guess[widened(tile, self.width, self.guess.shape)]
-        return bool(part.min() != part.max())
 
     def placed(self, tile: Rectangle) -> np.ndarray:
         """Labels of the tile."""

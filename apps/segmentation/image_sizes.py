@@ -8,10 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from apps.common.rectangles import Rectangle
+from apps.common.rectangles import Rectangle, tiles_of, widened
 from apps.common.row_blocks import for_blocks, in_parallel
 from apps.segmentation.marks import OBJECT, OPEN, labels_in
 
+TILE = 128  # pixels: side of the parts of an image that are searched for outline
 MIN_SHARE = 0.999  # of a pixel of the reduced image that is outside a box; an object may touch the edge of the box
 
 
@@ -81,6 +82,12 @@ def at_centres(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     for axis in reversed(range(len(places))):  # the rows, which are copied whole, last
         values = np.take(values, places[axis], axis)
     return values
+
+
+def tiles_along(labels: np.ndarray, margin: int) -> list[Rectangle]:
+    """The tiles of an image with two labels or more, (H, W), within a margin in pixels."""
+    parts = ((tile, labels[widened(tile, margin, labels.shape)]) for tile in tiles_of(labels.shape, TILE))
+    return [tile for tile, part in parts if part.min() != part.max()]
 
 
 def centres(count: int, size: int) -> np.ndarray:

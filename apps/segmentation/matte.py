@@ -20,14 +20,14 @@ import numpy as np
 
 from apps.common.clock import timed
 from apps.common.images import as_floats, to_bytes
-from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
+from apps.common.rectangles import absolute, bounds, relative, widened
 from apps.common.row_blocks import in_parallel
+from apps.segmentation.image_sizes import tiles_along
 
 BAND = 2.0  # pixels on either side of the outline
 AVERAGING_SIGMA = 4.0  # standard deviation of the averaging window for colours, in pixels
 MIN_COLOUR_DIFFERENCE = 0.08  # difference of F and B, in RGB units of [0, 1], below which alpha relies on the mask
 REACH = 20  # pixels within which the mask and the image can affect a pixel: the band and half the averaging window
-TILE = 128  # pixels: side of the parts that are searched for outline
 
 
 @timed("matte")
@@ -40,17 +40,14 @@ def cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
     def soften(tile):
         around = widened(tile, REACH, mask.shape)
-        part = mask[around]
-        if part.all() or not part.any():
-            return
-        box = bounds(_near_outline(part)[relative(tile, around)])
+        box = bounds(_near_outline(mask[around])[relative(tile, around)])
         if box is not None:
             box = absolute(box, tile)
             wide = widened(box, REACH, mask.shape)
             alpha, foreground = (one[relative(box, wide)] for one in matte(as_floats(rgb[wide]), mask[wide]))
             out[box] = np.dstack([to_bytes(np.where(alpha[..., None] > 0, foreground, 0.0)), to_bytes(alpha)])
 
-    in_parallel([partial(soften, tile) for tile in tiles_of(mask.shape, TILE)])
+    in_parallel([partial(soften, tile) for tile in tiles_along(mask, REACH)])
     return out
 
 

@@ -107,7 +107,7 @@ def test_tiles_do_not_show(monkeypatch):
     costs = np.where([small, ~small], 2 * UNIT, 0).astype(np.int32)
     guess = cv2.resize(small.view(np.uint8), (400, 300), interpolation=cv2.INTER_NEAREST).astype(np.int16)
     tiled = placed_outline(rgb, marks, guess, costs, 20.0, False)
-    monkeypatch.setattr("apps.segmentation.fine_outline.TILE", 1000)
+    monkeypatch.setattr("apps.segmentation.image_sizes.TILE", 1000)
     assert np.array_equal(tiled, placed_outline(rgb, marks, guess, costs, 20.0, False))
 
 
