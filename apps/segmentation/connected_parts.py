@@ -6,7 +6,7 @@ line is one part.  Pixels of the background are therefore connected to 4.  Voxel
 
 import numpy as np
 
-from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 
 
 def keep_parts(labels: np.ndarray, marks: np.ndarray, keep: str) -> np.ndarray:
@@ -29,9 +29,7 @@ def keep_parts(labels: np.ndarray, marks: np.ndarray, keep: str) -> np.ndarray:
 
 def fill_holes(mask: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """Add the holes of an object to its mask, bool (H, W) or (D, H, W), except those with a mark of the background."""
-    from scipy import ndimage
-
-    part, count = ndimage.label(~mask)
+    part, count = _connected(~mask, 4)
     held = marks == BACKGROUND
     for axis in range(mask.ndim):
         side = np.moveaxis(held, axis, 0)
@@ -55,15 +53,13 @@ def tidied(
     A part of the background gets, row by row, the label to the left of its pixels there.  Where all pixels are of
     objects, what is dropped becomes part of others, and no background remains.
     """
-    from scipy import ndimage
-
     has_background = not labels.all()
     part, count = _parts_of_objects(labels)
     sizes = np.bincount(part.ravel(), minlength=count + 1)
     kept = _among(part[marks == labels], count) | (sizes >= max(size, share * sizes[1:].max(initial=0)))
     if kept[1:].any() or not keep_one:
         labels[~kept[part]] = BACKGROUND
-    part, count = ndimage.label(labels == BACKGROUND)
+    part, count = _connected(labels == BACKGROUND, 4)
     kept = _among(part[marks == BACKGROUND], count) | (np.bincount(part.ravel(), minlength=count + 1) >= size)
     kept &= has_background
     kept[0] = True
@@ -97,15 +93,26 @@ def _parts_of_objects(labels: np.ndarray) -> tuple[np.ndarray, int]:
     """The number of the part of each pixel of an object, from 1, label by label; and how many there are."""
     from scipy import ndimage
 
-    around = np.ones((3, 3)) if labels.ndim == 2 else None
     numbers, count = np.zeros(labels.shape, np.int32), 0
-    for value, box in enumerate(ndimage.find_objects(labels), 1):
+    boxes = ndimage.find_objects(labels) if labels.max(initial=0) > OBJECT else [(slice(None),) * labels.ndim]
+    for value, box in enumerate(boxes, 1):
         if box is not None:
             inside = labels[box] == value
-            part, more = ndimage.label(inside, around)
+            part, more = _connected(inside, 8)
             np.copyto(numbers[box], part + np.int32(count), where=inside)
             count += more
     return numbers, count
+
+
+def _connected(inside: np.ndarray, neighbours: int) -> tuple[np.ndarray, int]:
+    """The number of the part of each True pixel, from 1, and how many there are; voxels have 6 neighbours."""
+    import cv2
+    from scipy import ndimage
+
+    if inside.ndim == 3:
+        return ndimage.label(inside)
+    count, part = cv2.connectedComponents(inside.view(np.uint8), connectivity=neighbours)  # twice as fast
+    return part, count - 1
 
 
 def _among(numbers: np.ndarray, count: int) -> np.ndarray:
