@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core.cut_capacity import capacity_to_sink, cut_capacity, measure_cut, total
-from gridcut.core.grid import Grid, Layout
+from gridcut.core.grid import Grid, Layout, index_type
 from gridcut.core.load import Reader, fill
 from gridcut.core.problem import Problem
 from gridcut.core.units import exponent_of
@@ -32,14 +32,13 @@ from gridcut.device import CertificateError, plain_kernel
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE, NO_SIDE = 0, 1, 2, 3
 RELATIVE = 1e-9  # relative tolerance for float sums in another order
-INFINITY = np.iinfo(np.int32).max  # unreachable
 
 
 @plain_kernel
-def certify_kernel(excess, residual, excess0, capacity, step, side, first, last):
-    """The first condition that fails at the cells first..last (0: none), and the location: (condition, cell, arc)."""
+def certify_kernel(excess, residual, excess0, capacity, step, side):
+    """The first condition that fails (0: none), and the location: (condition, cell, arc)."""
     arcs = len(step)
-    for p in range(first, last):
+    for p in range(excess.size):
         net_out = 0
         for k in range(arcs):
             r = residual[p * arcs + k]
@@ -63,55 +62,25 @@ def certify_kernel(excess, residual, excess0, capacity, step, side, first, last)
 
 
 @plain_kernel
-def search_kernel(excess, residual, step, first, last, claimed, distance, queue):
-    """Distances of the cells first..last: 0 if they reach a deficit, else 1 + the minimum claim that they reach.
-
-    A breadth-first search that is used by certificates only, by no solver.
-
-    claimed    cells outside first..last with a claim (their entry in `distance`), by ascending claim
-    distance   INFINITY in first..last at the start; afterwards, where neither a deficit nor a claim can be reached
-    """
+def search_kernel(excess, residual, step, reached, queue):
+    """Mark the cells that reach a deficit: a breadth-first search that is used by certificates only, by no solver."""
     arcs = len(step)
     tail = 0
-    for p in range(first, last):
+    for p in range(excess.size):
         if excess[p] < 0:
-            distance[p] = 0
+            reached[p] = True
             queue[tail] = p
             tail += 1
     head = 0
-    next_claim = 0
-    while True:
-        while head < tail:
-            p = queue[head]
-            head += 1
-            here = distance[p]
-            for k in range(arcs):
-                q = p + step[k]
-                if distance[q] == INFINITY and first <= q < last and residual[q * arcs + (k ^ 1)] > 0:
-                    distance[q] = here
-                    queue[tail] = q
-                    tail += 1
-        if next_claim == claimed.size:
-            break
-        claim = distance[claimed[next_claim]]
-        while next_claim < claimed.size and distance[claimed[next_claim]] == claim:
-            p = claimed[next_claim]
-            next_claim += 1
-            for k in range(arcs):
-                q = p + step[k]
-                if first <= q < last and distance[q] == INFINITY and residual[q * arcs + (k ^ 1)] > 0:
-                    distance[q] = claim + 1
-                    queue[tail] = q
-                    tail += 1
-
-
-@plain_kernel
-def ties_kernel(distance, side, first, last):
-    """The first of the cells first..last whose side contradicts its distance to the sink; -1 if none."""
-    for p in range(first, last):
-        if side[p] != 0 and (side[p] == 2) != (distance[p] < INFINITY):
-            return p
-    return -1
+    while head < tail:
+        p = queue[head]
+        head += 1
+        for k in range(arcs):
+            q = p + step[k]
+            if not reached[q] and residual[q * arcs + (k ^ 1)] > 0:
+                reached[q] = True
+                queue[tail] = q
+                tail += 1
 
 
 MEANING = {
@@ -132,12 +101,10 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, g
         if value != 0:
             raise CertificateError(f"value {value}, but must be 0 for a grid without pixels")
         return
-    layout = grid.layout
-    side = sides(labels, problem, layout)
-    certify_flow(side, views, grid, 0, layout.size)
-    certify_ties(side, grid, 0, layout.size, np.full(layout.size, INFINITY, np.int32))
-    left = left_on_sink_side(layout.interior(grid.excess), labels)
-    certify_value(value, sums_of(views, labels, grid.unit, left), grid.unit)
+    side = sides(labels, problem, grid.layout)
+    certify_flow(side, views, grid)
+    certify_ties(side, grid)
+    certify_value(value, sums_of(views, labels, grid), grid.unit)
 
 
 def certify_balance(problem: Problem, views: Reader, grid: Grid) -> None:
@@ -206,37 +173,28 @@ def is_flow(problem: Problem, views: Reader, grid: Grid) -> bool:
     side = np.zeros(layout.size, np.uint8)
     layout.interior(side)[...] = NO_SIDE if problem.mask is None else np.where(problem.mask, NO_SIDE, OUTSIDE)
     start, _ = fill(views, grid.excess.dtype, grid.unit)
-    before = start.excess, start.residual
-    return not certify_kernel(grid.excess, grid.residual, *before, layout.step, side, 0, layout.size)[0]
+    return not certify_kernel(grid.excess, grid.residual, start.excess, start.residual, layout.step, side)[0]
 
 
-def certify_flow(side, views: Reader, grid: Grid, first: int, last: int, line: int = 0) -> None:
-    """Check (1) to (3) at the cells first..last; line: offset of the line numbers in messages."""
+def certify_flow(side, views: Reader, grid: Grid) -> None:
+    """Check (1) to (3)."""
     layout = grid.layout
     start, _ = fill(views, grid.excess.dtype, grid.unit)
-    before = start.excess, start.residual
-    failed, cell, k = certify_kernel(grid.excess, grid.residual, *before, layout.step, side, first, last)
+    failed, cell, k = certify_kernel(grid.excess, grid.residual, start.excess, start.residual, layout.step, side)
     if failed:
-        pixel = pixel_of(layout, cell, line)
+        pixel = pixel_of(layout, cell)
         raise CertificateError(MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}"))
 
 
-def certify_ties(side, grid: Grid, first: int, last: int, distance: np.ndarray, line: int = 0) -> None:
-    """Check (5) at the cells first..last.
-
-    distance   INFINITY, except for the claims of surrounding cells: see gridcut/tiles/slabs/slab_certificate.py;
-    receives the distances
-    """
+def certify_ties(side, grid: Grid) -> None:
+    """Check (5)."""
     layout = grid.layout
-    outside = np.concatenate(
-        [np.flatnonzero(distance[:first] < INFINITY), last + np.flatnonzero(distance[last:] < INFINITY)]
-    )
-    claimed = outside[np.argsort(distance[outside], kind="stable")]
-    queue = np.empty(last - first, np.int32 if layout.size < 2**31 else np.int64)
-    search_kernel(grid.excess, grid.residual, layout.step, first, last, claimed, distance, queue)
-    cell = ties_kernel(distance, side, first, last)
-    if cell >= 0:
-        raise CertificateError(f"pixel {pixel_of(layout, cell, line)} is on the wrong side by the tie-breaking rule")
+    reached = np.zeros(layout.size, bool)
+    search_kernel(grid.excess, grid.residual, layout.step, reached, np.empty(layout.size, index_type(layout.size)))
+    wrong = (side != OUTSIDE) & ((side == SINK_SIDE) != reached)
+    if wrong.any():
+        pixel = pixel_of(layout, int(np.argmax(wrong)))
+        raise CertificateError(f"pixel {pixel} is on the wrong side by the tie-breaking rule")
 
 
 class Sums(NamedTuple):
@@ -253,19 +211,14 @@ class Sums(NamedTuple):
     left: int
 
 
-def sums_of(views: Reader, labels: np.ndarray, unit: float | int, left: int, lines=None) -> Sums:
-    """The sums of a cut, or of its part whose pixels are on the given lines."""
-    to_sink = capacity_to_sink(views, unit, lines)
-    if isinstance(unit, float):
-        cut, reduced, _ = measure_cut(views, labels, unit, lines)
+def sums_of(views: Reader, labels: np.ndarray, grid: Grid) -> Sums:
+    """The sums of a cut."""
+    to_sink, left = capacity_to_sink(views, grid.unit), total(grid.layout.interior(grid.excess)[~labels])
+    if isinstance(grid.unit, float):
+        cut, reduced, _ = measure_cut(views, labels, grid.unit)
         return Sums(cut, reduced, to_sink, left)
-    cut = cut_capacity(views, labels, False, lines)
+    cut = cut_capacity(views, labels, False)
     return Sums(cut, cut, to_sink, left)
-
-
-def left_on_sink_side(excess: np.ndarray, labels: np.ndarray) -> int:
-    """Sum of the excesses where labels are False."""
-    return total(excess[~labels])
 
 
 def certify_value(value, sums: Sums, unit) -> None:
@@ -283,11 +236,11 @@ def certify_value(value, sums: Sums, unit) -> None:
         raise CertificateError(f"value {value}, cut {sums.cut} and flow {flow + sums.cut - sums.reduced} differ")
 
 
-def pixel_of(layout: Layout, cell: int, line: int = 0) -> tuple[int, ...]:
-    """Grid coordinates of a flat index; line: added to the first of them."""
+def pixel_of(layout: Layout, cell: int) -> tuple[int, ...]:
+    """Grid coordinates of a flat index."""
     rest = cell - layout.head
     pixel = []
     for stride in layout.stride:
         pixel.append(int(rest // stride))
         rest %= stride
-    return (pixel[0] + line, *pixel[1:])
+    return tuple(pixel)

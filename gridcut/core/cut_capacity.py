@@ -113,11 +113,11 @@ def arc_kernel(capacity, far_mask, labels, scale, extent, offset, first, last, z
 
 
 @plain_kernel
-def to_sink_kernel(sink, mask, scale, extent, first, last):
-    """Sum of the capacities to the sink in units on lines first..last, in halves of 32 bits."""
+def to_sink_kernel(sink, mask, scale, extent):
+    """Sum of the capacities to the sink in units, in halves of 32 bits."""
     low = np.int64(0)
     high = np.int64(0)
-    for line in range(first, last):
+    for line in range(extent[0] * extent[1]):
         z, y = divmod(line, extent[1])
         t = sink.start + z * sink.stride[0] + y * sink.stride[1]
         for x in range(extent[2]):
@@ -140,49 +140,39 @@ def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
     return [(Plane(words, start + low, stride), 0), (Plane(words, start + 1 - low, stride), 32)]
 
 
-def capacity_to_sink(views: Reader, unit: float | int, lines: tuple[int, int] | None = None) -> int:
-    """Sum of all capacities to the sink in units; of a clamped problem, their excess over those from the source.
-
-    lines: restrict the sum to these lines, (first, last) as `Reader.bands` counts them
-    """
-    layout = views.layout
-    extent = layout.extent
-    first, last = lines or (0, extent[0] * extent[1])
+def capacity_to_sink(views: Reader, unit: float | int) -> int:
+    """Sum of all capacities to the sink in units; of a clamped problem, their excess over those from the source."""
     if views.bound is not None:
         start, _ = fill(views, np.int64, unit)
-        deficit = -np.minimum(layout.interior(start.excess), 0)
-        return total(deficit.reshape(-1, extent[2])[first:last])
-    low, high = to_sink_kernel(views.sink, views.mask, scale_of(unit, None), extent, first, last)
+        return total(-np.minimum(start.excess, 0))
+    low, high = to_sink_kernel(views.sink, views.mask, scale_of(unit, None), views.layout.extent)
     return int(low) + (int(high) << 32)
 
 
-def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool, lines=None) -> int | float:
-    """Capacity of the cut between labels True and False; one pass over the arrays, no memory.
-
-    lines: restrict the sum to pixels on these lines and arcs that leave them, (first, last) as in `Reader.bands`
-    """
-    return add_up([capacity for capacity, _ in _terms(views, labels, is_float, None, lines)])
+def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool) -> int | float:
+    """Capacity of the cut between labels True and False; one pass over the arrays, no memory."""
+    return add_up([capacity for capacity, _ in _terms(views, labels, is_float, None)])
 
 
-def measure_cut(views: Reader, labels: np.ndarray, unit: float, lines=None) -> Measured:
+def measure_cut(views: Reader, labels: np.ndarray, unit: float) -> Measured:
     """The same for float capacities, with the loss by rounding to this unit."""
     scale = scale_of(unit, views.bound)
     if views.bound is None:
-        totals, losses = zip(*_terms(views, labels, True, scale, lines), strict=True)
+        totals, losses = zip(*_terms(views, labels, True, scale), strict=True)
         value = add_up(totals)
         return Measured(value, value, add_up(losses))
     extent, flat = views.layout.extent, _bytes(labels)
     terms, shared = [], []
-    for band in views.bands(lines):
+    for band in views.bands():
         *term, common = differences_kernel(views.source, views.sink, views.mask, flat, scale, extent, *band)
         terms.append(term)
         shared.append(common)
-    terms += _terms(views._replace(source=None, sink=None), labels, True, scale, lines)
+    terms += _terms(views._replace(source=None, sink=None), labels, True, scale)
     totals, losses = zip(*terms, strict=True)
     return Measured(add_up([*totals, *shared]), add_up(totals), add_up(losses))
 
 
-def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale, lines) -> list[tuple]:
+def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale) -> list[tuple]:
     """Sums of the capacities across a cut and their losses; without terminals if the views have none."""
     layout = views.layout
     extent = layout.extent
@@ -213,7 +203,7 @@ def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale, lines) -> l
             ]
         return found
 
-    shares = views.shares(lines)
+    shares = views.shares()
     if not is_float:
         # Sums of floats depend on the bands, which must not depend on the number of threads.
         shares = [[(share[0][0], share[-1][1])] if len(shares) > 1 else share for share in shares]

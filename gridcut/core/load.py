@@ -173,19 +173,17 @@ class Reader(NamedTuple):
         """The mask at the far end of an arc."""
         return None if self.mask is None else self.mask.shifted(offset3)
 
-    def bands(self, lines: tuple[int, int] | None = None):
-        """Ranges of lines of the last axis, about BAND_PIXELS pixels each; of all lines, or of (first, last) only."""
+    def bands(self) -> list[tuple[int, int]]:
+        """Ranges of lines of the last axis, about BAND_PIXELS pixels each."""
         extent = self.layout.extent
-        begin, end = lines or (0, extent[0] * extent[1])
-        height = max(1, BAND_PIXELS // extent[2])
-        for first in range(begin, end, height):
-            yield first, min(end, first + height)
+        lines, height = extent[0] * extent[1], max(1, BAND_PIXELS // extent[2])
+        return [(first, min(lines, first + height)) for first in range(0, lines, height)]
 
-    def shares(self, lines: tuple[int, int] | None = None) -> list[list[tuple[int, int]]]:
+    def shares(self) -> list[list[tuple[int, int]]]:
         """The same bands, divided among the threads; of a small grid, one share."""
-        bands = list(self.bands(lines))
+        bands = self.bands()
         threads = min(thread_count(), len(bands)) if self.layout.size >= SHARED_CELLS else 1
-        ends = [len(bands) * i // threads for i in range(threads + 1)] if bands else [0, 0]
+        ends = [len(bands) * i // threads for i in range(threads + 1)]
         return [bands[first:last] for first, last in pairwise(ends)]
 
 
@@ -272,7 +270,7 @@ def load_bands(views: Reader, scale, bands, excess: np.ndarray, residual: np.nda
     layout = views.layout
     extent, stride, head = layout.extent, layout.stride3, layout.head
     offsets = tuple(layout.offset3(k) for k in range(layout.arcs))
-    if views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1 and bands:
+    if views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1:
         # Threads call a kernel once: each call holds the GIL.
         lines = bands[0][0], bands[-1][1]
         terminals = load_terminals_kernel(views.source, views.sink, None, scale, extent, stride, head, *lines, excess)

@@ -43,7 +43,6 @@ planes of tiles.
 
 import itertools
 import time
-from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -54,11 +53,10 @@ from gridcut.core.load import reader
 from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.cuda.device_flow import labels_and_values
-from gridcut.cuda.tile_layout import CELLS
+from gridcut.cuda.tile_layout import CELLS, to_image
 from gridcut.device.arrays import download
 from gridcut.device.peers import open_gpus
 from gridcut.tiles.slabs.halo_exchange import SlabSolver, connect
-from gridcut.tiles.slabs.slab_certificate import certify, fetch_grid
 from gridcut.tiles.slabs.slab_load import Slabs, load_slabs, on_all_gpus
 from gridcut.tiles.slabs.split import split
 from gridcut.tiles.tile_state import (
@@ -235,7 +233,7 @@ class Rounds:
 
 
 class SlabStates(NamedTuple):
-    """The state on all GPUs, copied to the host when residuals or flows are requested."""
+    """The state on all GPUs, copied to the host when residuals, flows or a certificate are requested."""
 
     problem: Problem
     flat: Layout
@@ -243,24 +241,6 @@ class SlabStates(NamedTuple):
 
     def solved(self) -> Solved:
         return solved_of(*self)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SlabCut(Cut):
-    """A minimum cut whose state is on several GPUs; pickled and deep copies are ordinary cuts on the host."""
-
-    _problem: Problem | None = field(repr=False, default=None)
-    _solvers: list[SlabSolver] | None = field(repr=False, default=None)
-
-    def check(self) -> None:
-        """As `Cut.check`, but some lines at a time, so that the host never holds the whole state."""
-        if self.labels.ndim == 1:
-            Cut.check(self)
-        else:
-            certify(self.value, self.labels, self._problem, self._solvers)
-
-    def _portable(self):
-        return Cut, [getattr(self, f.name) for f in fields(Cut)]
 
 
 def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, callback) -> Cut:
@@ -290,7 +270,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
     split_into = {"devices": [gpu.device for gpu in gpus], "slabs": [(part.first, part.last) for part in parts]}
     problem = problem._replace(bound=found.state.number_types.bound)
     lazy = LazySolved(SlabStates(problem, flat, solvers))
-    return SlabCut(found.value, labels, "cuda", "tiles", found.stats | split_into, lazy, problem, solvers)
+    return Cut(found.value, labels, "cuda", "tiles", found.stats | split_into, lazy)
 
 
 def download_labels(solver: SlabSolver, labels: np.ndarray) -> int:
@@ -304,7 +284,7 @@ def download_labels(solver: SlabSolver, labels: np.ndarray) -> int:
 
 
 def solved_of(problem: Problem, flat: Layout, solvers: list[SlabSolver]) -> Solved:
-    """Collect the slabs as one grid on the host, from which residuals and flows are computed."""
+    """Collect the slabs as one grid on the host, with a copy of one slab at a time."""
     number_types = solvers[0].slab.state.number_types
     grid = Grid(
         flat,
@@ -312,5 +292,13 @@ def solved_of(problem: Problem, flat: Layout, solvers: list[SlabSolver]) -> Solv
         np.zeros(flat.size * flat.arcs, number_types.excess),
         number_types.unit,
     )
-    fetch_grid(solvers, 0, problem.shape[0], grid)
+    excess, residual = flat.interior(grid.excess), flat.interior(grid.residual.reshape(flat.size, flat.arcs))
+    for solver in solvers:
+        part, own = solver.slab.part, solver.slab.own
+        lines, shape = slice(part.first, part.last), (part.last - part.first, *flat.shape[1:])
+        with solver.gpu.active():
+            excess[lines] = to_image(part.own, download(own.excess).reshape(-1, CELLS)).reshape(shape)
+            arcs = download(own.residual).reshape(-1, flat.arcs, CELLS)
+        for k in range(flat.arcs):
+            residual[lines, ..., k] = to_image(part.own, arcs[:, k]).reshape(shape)
     return Solved(problem, reader(problem, flat), grid, [])

@@ -41,11 +41,6 @@ class Part(NamedTuple):
         return first_axis(self.tiles)
 
     @property
-    def is_line(self) -> bool:
-        """Whether the grid has one axis; such a grid is never divided."""
-        return self.last != self.own.extent[self.axis] + self.first
-
-    @property
     def plane(self) -> int:
         """Tiles per plane."""
         return self.tiles.count // self.tiles.tiles[self.axis]
