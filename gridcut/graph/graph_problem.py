@@ -13,7 +13,6 @@ import scipy.sparse
 
 from gridcut.core.load import plane
 from gridcut.core.problem import as_capacity, bad_capacity
-from gridcut.device import kernel
 from gridcut.device.arguments import INT64_MAX, plain_array
 from gridcut.device.networkx_graph import NUMBERS, AdjacencyLists, NetworkxGraph, numbers_of
 from gridcut.device.sparse import check_compressed, check_matrix, is_sparse
@@ -235,69 +234,19 @@ def merged(nodes: int, tail, head, weight) -> scipy.sparse.csr_array:
     return matrix
 
 
-# Adjacency lists of a list of edges, in the form that `graph_max_flow` reads fastest: sorted, without repetitions.
-
-
 def edge_lists(nodes: int, tail, head, forward, back) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The arrays (indptr, indices, capacity) of a graph with an entry in both directions of each edge.
+    """The arrays (indptr, indices, capacity) of a graph with an entry in both directions of each edge, in sorted rows.
 
-    Entries at the same position are summed, integers to at most INT64_MAX.  O(nodes + edges).
+    Parallel edges are not added: `graph_max_flow` does, without overflow.
 
     tail, head      ends of the edges, int64, from 0 to nodes - 1
     forward, back   capacities from tail to head and from head to tail, 0 or more; int64 or float64
     """
-    limit = np.inf if forward.dtype.kind == "f" else np.int64(INT64_MAX)
-    return edge_lists_kernel(nodes, tail, head, forward, back, limit)
-
-
-@kernel
-def edge_lists_kernel(nodes, tail, head, forward, back, limit):
-    """Two counting sorts: the entries are grouped by head, then by tail, so that the heads of every row ascend."""
-    edges = tail.size
-    start = np.zeros(nodes + 1, np.int64)
-    for e in range(edges):
-        start[tail[e] + 1] += 1
-        start[head[e] + 1] += 1
-    for u in range(nodes):
-        start[u + 1] += start[u]
-    cursor = start[:-1].copy()
-    origin = np.empty(2 * edges, np.int32)
-    amount = np.empty(2 * edges, forward.dtype)
-    for e in range(edges):
-        u, v = tail[e], head[e]
-        at = cursor[v]
-        cursor[v] = at + 1
-        origin[at] = u
-        amount[at] = forward[e]
-        at = cursor[u]
-        cursor[u] = at + 1
-        origin[at] = v
-        amount[at] = back[e]
-    for u in range(nodes):
-        cursor[u] = start[u]
-    indices = np.empty(2 * edges, np.int32)
-    capacity = np.empty(2 * edges, forward.dtype)
-    for v in range(nodes):
-        for i in range(start[v], start[v + 1]):
-            u = origin[i]
-            at = cursor[u]
-            if at > start[u] and indices[at - 1] == v:
-                room = limit - capacity[at - 1]
-                capacity[at - 1] = limit if amount[i] > room else capacity[at - 1] + amount[i]
-            else:
-                indices[at] = v
-                capacity[at] = amount[i]
-                cursor[u] = at + 1
-    kept = 0
-    for u in range(nodes):
-        first, last = start[u], cursor[u]
-        start[u] = kept
-        for i in range(first, last):
-            indices[kept] = indices[i]
-            capacity[kept] = capacity[i]
-            kept += 1
-    start[nodes] = kept
-    return start, indices[:kept], capacity[:kept]
+    ends = (np.concatenate(pair, dtype=np.int32, casting="same_kind") for pair in ((tail, head), (head, tail)))
+    entries = scipy.sparse.coo_array((np.concatenate((forward, back)), tuple(ends)), shape=(nodes, nodes))
+    entries.has_canonical_format = True  # else SciPy would add them
+    rows = entries.tocsc().tocsr()
+    return rows.indptr, rows.indices, rows.data
 
 
 # The maximum-flow problem of a networkx graph, read edge by edge; networkx itself is not imported.
