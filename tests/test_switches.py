@@ -396,7 +396,6 @@ SWITCHES = [
     Switch("gridcut.methods", "IBFS_MAX_OFFSETS", grid_of_offsets, at, slow=True),
     Switch("gridcut.ibfs.ibfs", "STRIP_CELLS", grid_of_cells, lambda v: (v, v + 1100)),
     Switch("gridcut.ibfs.ibfs", "MAX_CHANGED_SHARE", changed_pixels, around(0.1)),
-    Switch("gridcut.solver_states.host_state", "MAX_LISTED_SHARE", changed_pixels, around(0.02)),
     Switch("gridcut.solver_states.host_state", "MAX_WARM_SHARE", changed_pixels, around(0.02)),
     Switch("gridcut.core.load", "SHARED_CELLS", grid_of_cells, lambda v: (v - 1100, v + 1100), slow=True),
     Switch("assign.dense.jonker_volgenant", "MAX_COSTS", wide_matrix, lambda v: (v, v + 300)),

@@ -30,33 +30,11 @@ from gridcut.device import inner_kernel, plain_kernel
 
 
 @plain_kernel
-def compare_kernel(new, old, extent, zero):
-    """Compare a plane with a flat array: number of changed pixels, largest new and old value there, and any bad value.
-
-    A bad value is negative or NaN.
-    """
-    count = 0
-    largest = zero
-    gone = zero
-    bad = False
-    n2 = new.stride[2]
-    for z in range(extent[0]):
-        for y in range(extent[1]):
-            n = new.start + z * new.stride[0] + y * new.stride[1]
-            line = (z * extent[1] + y) * extent[2]
-            for x in range(extent[2]):
-                value, before = new.data[np.uint64(n + x * n2)], old[np.uint64(line + x)]
-                if value != before:
-                    count += 1
-                    largest = value if value > largest else largest
-                    gone = before if before > gone else gone
-                    bad |= not value >= 0
-    return count, largest, gone, bad
-
-
-@plain_kernel
 def find_changes_kernel(new, old, extent, pixels, values):
-    """Write the raster indices of the pixels where a plane differs from a flat array, and the plane's values there."""
+    """Write the raster indices of the pixels where a plane differs from a flat array, and the plane's values there.
+
+    Returns their number.
+    """
     count = 0
     n2 = new.stride[2]
     for z in range(extent[0]):
@@ -69,25 +47,7 @@ def find_changes_kernel(new, old, extent, pixels, values):
                     pixels[count] = line + x
                     values[count] = value
                     count += 1
-
-
-@plain_kernel
-def change_terminals_kernel(new, old, mask, sign, scale, extent, stride, head, excess):
-    """Set old = new at all pixels and excess += sign * change: `change_terminal_kernel` without a list of pixels."""
-    n2 = new.stride[2]
-    for z in range(extent[0]):
-        for y in range(extent[1]):
-            n = new.start + z * new.stride[0] + y * new.stride[1]
-            line = (z * extent[1] + y) * extent[2]
-            p = head + z * stride[0] + y * stride[1]
-            for x in range(extent[2]):
-                value, before = new.data[np.uint64(n + x * n2)], old[np.uint64(line + x)]
-                old[np.uint64(line + x)] = value
-                if mask is not None:
-                    m = mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
-                    if mask.data[np.uint64(m)] == 0:
-                        continue
-                excess[np.uint64(p + x)] += sign * (units(value, scale) - units(before, scale))
+    return count
 
 
 @plain_kernel
@@ -185,24 +145,19 @@ def sink_excess_kernel(excess, sink_side):
     return low, high
 
 
-MAX_LISTED_SHARE = 0.1  # changed pixels per pixel above which a terminal is changed without a list of pixels
 MAX_WARM_SHARE = 0.2  # changed edges per edge above which the grid is loaded again, which is then faster
 _NO_CELLS = np.empty(0, np.int32)
 
 
 class Change(NamedTuple):
-    """New values of one array, "source", "sink" or an offset.
+    """New values of one array, "source", "sink" or an offset, at pixels given by their raster indices.
 
-    pixels    raster indices of the pixels that `values` belong to; None: `values` has the grid's shape or is 0-d
-    count     number of changed pixels
-    largest   at least the largest new value
-    gone      at least the largest value that is replaced
+    largest, gone   of the new values, and of those that are replaced
     """
 
     key: str | tuple[int, ...]
     values: np.ndarray
-    pixels: np.ndarray | None
-    count: int
+    pixels: np.ndarray
     largest: int | float
     gone: int | float
 
@@ -213,13 +168,11 @@ class LastSolve:
 
     method         the method that ran;  memory: what it keeps for the next solve
     cells          lists of the cells that have changed since
-    is_listed      False: further cells have changed
     """
 
     method: str
     memory: Any
     cells: list[np.ndarray] = field(default_factory=list)
-    is_listed: bool = True
 
     def touched(self) -> np.ndarray:
         """All listed cells, with repetitions."""
@@ -260,14 +213,14 @@ class HostState:
         given = {key: array.astype(array_of(self.problem, key).dtype, copy=False) for key, array in given.items()}
         if index is None:
             found = {key: self._compare(key, array) for key, array in given.items()}
-            edges = self.problem.edges
-            changed = sum(count for key, (count, *_) in found.items() if isinstance(key, tuple))
-            if changed > MAX_WARM_SHARE * sum(array.size for array in edges.values()):
-                self._load_changed({key: given[key] for key, (count, *_) in found.items() if count})
-                return
-            changes = [self._whole(key, given[key], *result) for key, result in found.items() if result[0]]
         else:
-            changes = [self._at(key, array, index) for key, array in given.items() if index.size]
+            found = {key: (index, np.broadcast_to(array, index.shape).copy()) for key, array in given.items()}
+        found = {key: change for key, change in found.items() if change[0].size}
+        changed = sum(pixels.size for key, (pixels, _) in found.items() if isinstance(key, tuple))
+        if changed > MAX_WARM_SHARE * sum(array.size for array in self.problem.edges.values()):
+            self._load(self._changed({key: given[key] for key in found}))
+            return
+        changes = [self._checked(key, *change) for key, change in found.items()]
         bounds = self._bounds_after(changes)
         if not changes or bounds is None:
             return
@@ -284,8 +237,7 @@ class HostState:
                 self._apply(change)
             raise
         if last is not None:
-            last.cells += [some for some in cells if some is not None]
-            last.is_listed &= all(some is not None for some in cells)
+            last.cells += cells
         self.last, self.largest = last, bounds
 
     def solve(self, name: str, parameters: dict, callback) -> Cut:
@@ -323,7 +275,7 @@ class HostState:
             sink_side, stats = solve(self.grid, callback=callback, **parameters)
             memory = None
         else:
-            touched = last.touched() if last is not None and last.is_listed else None
+            touched = None if last is None else last.touched()
             memory = last.memory if last is not None and last.method == name else None
             sink_side, stats, memory = warm.function(self.grid, memory, touched, callback=callback, **parameters)
         self.last, self.is_whole = LastSolve(name, memory), True
@@ -350,29 +302,15 @@ class HostState:
                 problem = with_array(self.problem, key, own.astype(dtype))
                 self.problem, self.views = problem, reader(problem, self.grid.layout)
 
-    def _compare(self, key, array) -> tuple:
-        """Results of `compare_kernel` for an array and our copy."""
-        own = array_of(self.problem, key)
+    def _compare(self, key, array) -> tuple[np.ndarray, np.ndarray]:
+        """Raster indices of the pixels where an array differs from our copy, and its values there."""
+        own = array_of(self.problem, key).reshape(-1)
+        pixels, values = np.empty(own.size, np.int64), np.empty(own.size, own.dtype)
         view = plane(array, self.problem.shape)
-        count, largest, gone, bad = compare_kernel(view, own.reshape(-1), self.grid.layout.extent, own.dtype.type(0))
-        return count, own.dtype.type(largest).item(), own.dtype.type(gone).item(), bad
+        count = find_changes_kernel(view, own, self.grid.layout.extent, pixels, values)
+        return pixels[:count], values[:count]
 
-    def _whole(self, key, array, count, largest, gone, bad) -> Change:
-        """The change from our copy to an array, given the results of `_compare`."""
-        own = array_of(self.problem, key)
-        if count > MAX_LISTED_SHARE * own.size and not isinstance(key, tuple) and not bad:
-            return Change(key, array, None, count, largest, gone)
-        pixels, values = np.empty(count, np.int64), np.empty(count, own.dtype)
-        view = plane(array, self.problem.shape)
-        find_changes_kernel(view, own.reshape(-1), self.grid.layout.extent, pixels, values)
-        return self._checked(key, values, pixels)
-
-    def _at(self, key, array, index) -> Change:
-        """The change at the pixels with these raster indices."""
-        values = array.copy() if array.shape == index.shape else np.broadcast_to(array, index.shape).copy()
-        return self._checked(key, values, index)
-
-    def _checked(self, key, values, pixels) -> Change:
+    def _checked(self, key, pixels, values) -> Change:
         """A change of one or more pixels; raises ValueError for invalid capacities in use."""
         problem = self.problem
         if not np.minimum.reduce(values) >= 0:  # of NaN, too
@@ -385,14 +323,14 @@ class HostState:
                 raise bad_capacity(key if offset is None else f"edges[{key}]", values[at], where)
             values[bad] = 0  # unused capacities, which must not affect the bounds
         gone = np.maximum.reduce(array_of(problem, key).reshape(-1)[pixels]).item()
-        return Change(key, values, pixels, pixels.size, np.maximum.reduce(values).item(), gone)
+        return Change(key, values, pixels, np.maximum.reduce(values).item(), gone)
 
-    def _load_changed(self, arrays: dict) -> None:
-        """Replace our copies and load the grid again; raises ValueError for invalid capacities in use."""
+    def _changed(self, arrays: dict) -> Problem:
+        """The problem with copies of other arrays, and no bound."""
         trial = self.problem._replace(bound=None)
         for key, array in arrays.items():
             trial = with_array(trial, key, _own(array, trial.shape))
-        self._load(trial)
+        return trial
 
     def _bounds_after(self, changes: list[Change]) -> list | None:
         """The largest capacities, or more, after changes; None if the grid had to be loaded again to hold them."""
@@ -406,14 +344,9 @@ class HostState:
         if self._holds(sum(bounds)) and not shrinks and not (clamped and changes):
             return bounds
         # These bounds never decrease, so compute the true ones before loading a new grid.
-        trial = self.problem._replace(bound=None)
+        trial = self._changed({change.key: array_of(self.problem, change.key) for change in changes})
         for change in changes:
-            if change.pixels is None:
-                array = _own(change.values, trial.shape)
-            else:
-                array = array_of(trial, change.key).copy()
-                array.reshape(-1)[change.pixels] = change.values
-            trial = with_array(trial, change.key, array)
+            array_of(trial, change.key).reshape(-1)[change.pixels] = change.values
         bounds = largest_capacities(trial, self.grid.layout)
         if not clamped and self._holds(sum(bounds)):
             return bounds
@@ -437,8 +370,8 @@ class HostState:
         k = layout.arc(key)
         return [2 + k] if layout.offsets[k ^ 1] in self.problem.edges else [2 + k, 2 + (k ^ 1)]
 
-    def _apply(self, change: Change) -> np.ndarray | None:
-        """Write new values to our copy, and adjust the excesses and residuals; the changed cells, None: not listed."""
+    def _apply(self, change: Change) -> np.ndarray:
+        """Write new values to our copy, and adjust the excesses and residuals; the changed cells."""
         key, values, pixels = change.key, change.values, change.pixels
         grid, layout = self.grid, self.grid.layout
         old = array_of(self.problem, key).reshape(-1)
@@ -449,10 +382,6 @@ class HostState:
         rows = (layout.stride3, layout.head)
         if not isinstance(key, tuple):
             sign = 1 if key == "source" else -1
-            if pixels is None:
-                new = plane(values, self.problem.shape)
-                change_terminals_kernel(new, old, mask, sign, *where, *rows, grid.excess)
-                return None
             cells = np.empty(pixels.size, number)
             count = change_terminal_kernel(values, pixels, old, mask, sign, *where, *rows, grid.excess, cells)
         elif key not in layout.offsets:  # longer than the grid
