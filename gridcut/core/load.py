@@ -1,8 +1,8 @@
 """Loading the caller's arrays into the grid: one pass over the capacities, which also validates them.
 
-Arrays of any memory layout and scalars are read in place.  If all capacities have one type and layout and there is no
-mask, one kernel reads the entries of all arcs, line by line.  Otherwise a kernel reads one array at a time, in
-bands of lines small enough for the residuals of a pixel to stay in the cache.  Threads share the lines of large grids.
+Arrays of any memory layout and scalars are read in place.  A kernel reads the entries of all arcs whose arrays have one
+type and layout, line by line; if there are several, in bands of lines small enough for the residuals of a pixel to stay
+in the cache.  Threads share the lines of large grids.
 """
 
 from functools import reduce
@@ -114,45 +114,30 @@ def inside(width, offset):
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @plain_kernel
-def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, head, first, last, step, k, residual):
-    """Load the residuals of arc k on lines first..last, inside the grid; the bitwise or of all values read."""
-    arcs = len(step)
-    seen = np.int64(0)
-    c2 = capacity.stride[2]
-    for line in range(first, last):
-        z, y = divmod(line, extent[1])
-        if not (0 <= z + offset[0] < extent[0] and 0 <= y + offset[1] < extent[1]):
-            continue
-        c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
-        r = (head + z * stride[0] + y * stride[1]) * arcs + k
-        begin, end = inside(extent[2], offset[2])
-        for x in range(begin, end):
-            if mask is not None:
-                m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
-                if mask.data[np.uint64(mask.start + m)] == 0 or far_mask.data[np.uint64(far_mask.start + m)] == 0:
-                    continue
-            value = units(capacity.data[np.uint64(c + x * c2)], scale)
-            seen |= value
-            residual[np.uint64(r + x * arcs)] = value
-    return seen
+def load_arcs_kernel(capacities, numbers, offsets, step, mask, scale, extent, stride, head, first, last, residual):
+    """Load the residuals of some arcs on lines first..last, inside the grid; the bitwise or of all values read.
 
-
-@plain_kernel
-def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first, last, step, residual):
-    """The same for all arcs, line by line: for arrays of the same dtype and strides, and no mask."""
+    capacities, numbers, offsets   of each of these arcs; the arrays have the same dtype and strides
+    step                           of all arcs; their number, which the compiler has to know
+    """
     arcs = len(step)
     c0, c1, c2 = capacities[0].stride
     seen = np.int64(0)
     for line in range(first, last):
         z, y = divmod(line, extent[1])
         r = (head + z * stride[0] + y * stride[1]) * arcs
-        for k in range(arcs):
-            o = offsets[k]
+        for i in range(len(offsets)):
+            o, k = offsets[i], numbers[i]
             if 0 <= z + o[0] < extent[0] and 0 <= y + o[1] < extent[1]:
-                capacity = capacities[k]
+                capacity = capacities[i]
                 c = capacity.start + z * c0 + y * c1
                 begin, end = inside(extent[2], o[2])
                 for x in range(begin, end):
+                    if mask is not None:
+                        m = mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
+                        far = m + o[0] * mask.stride[0] + o[1] * mask.stride[1] + o[2] * mask.stride[2]
+                        if mask.data[np.uint64(m)] == 0 or mask.data[np.uint64(far)] == 0:
+                            continue
                     value = units(capacity.data[np.uint64(c + x * c2)], scale)
                     seen |= value
                     residual[np.uint64(r + x * arcs + k)] = value
@@ -268,28 +253,26 @@ def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
 def load_bands(views: Reader, scale, bands, excess: np.ndarray, residual: np.ndarray) -> list[int]:
     """Load the lines of some bands; the bitwise or of all values read from each array, as in `fill`."""
     layout = views.layout
-    extent, stride, head = layout.extent, layout.stride3, layout.head
-    offsets = tuple(layout.offset3(k) for k in range(layout.arcs))
-    if views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1:
-        # Threads call a kernel once: each call holds the GIL.
-        lines = bands[0][0], bands[-1][1]
-        terminals = load_terminals_kernel(views.source, views.sink, None, scale, extent, stride, head, *lines, excess)
-        seen = load_all_arcs_kernel(views.arcs, scale, extent, offsets, stride, head, *lines, layout.step, residual)
-        return [*terminals, *[seen] * layout.arcs]
-    seen_source = seen_sink = 0
-    seen = [0] * layout.arcs
-    for first, last in bands:
-        a, b = load_terminals_kernel(
-            views.source, views.sink, views.mask, scale, extent, stride, head, first, last, excess
-        )
-        seen_source |= a
-        seen_sink |= b
-        for k, capacity in enumerate(views.arcs):
-            seen[k] |= load_arc_kernel(
-                capacity, views.mask, views.far_mask(offsets[k]), scale,
-                extent, offsets[k], stride, head, first, last, layout.step, k, residual,
-            )  # fmt: skip
-    return [seen_source, seen_sink, *seen]
+    where = scale, layout.extent, layout.stride3, layout.head
+    alike: dict = {}
+    for k, capacity in enumerate(views.arcs):
+        alike.setdefault((capacity.stride, capacity.data.dtype), []).append(k)
+    groups = [
+        (numbers, tuple(views.arcs[k] for k in numbers), tuple(layout.offset3(k) for k in numbers))
+        for numbers in map(tuple, alike.values())
+    ]
+    if len(groups) == 1:  # threads call a kernel once, as each call holds the GIL
+        bands = [(bands[0][0], bands[-1][1])]
+    seen = [0] * (2 + layout.arcs)
+    for lines in bands:
+        source, sink = load_terminals_kernel(views.source, views.sink, views.mask, *where, *lines, excess)
+        seen[0] |= source
+        seen[1] |= sink
+        for numbers, arcs, offsets in groups:
+            found = load_arcs_kernel(arcs, numbers, offsets, layout.step, views.mask, *where, *lines, residual)
+            for k in numbers:
+                seen[2 + k] |= found
+    return seen
 
 
 def largest_capacities(problem: Problem, layout: Layout) -> list:
