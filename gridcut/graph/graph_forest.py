@@ -273,23 +273,24 @@ def attach(v, d, side, first, arcs, label, parent):
     label[v] = (d << SHIFT) * side
 
 
-# args: serves both forests: the arrays of a side are chosen by the caller
 @inlined_kernel
-def repair_forest(
-    side, limit, merging, first, arcs, label, parent, link, queued,
-    orphans, count, frontier, waiting, detached, queue, ring, ring_ends, head,
-):  # fmt: skip
+def repair_forest(side, limit, merging, orphans, count, frontier, waiting, head, first, arcs, forest, work):
     """Find new parents of depth below `limit` for the orphans of one forest and their descendants, or free them.
 
+    Listed nodes that are no orphans are skipped.
     A node that is attached at depth `limit` has to be scanned: it is appended to `frontier` (merging == False).  When
     merging, nodes may be scanned in any order, so the neighbours that may attach a freed node become active.
     Returns the length of `frontier` and the number of detached nodes.
     """
+    label, parent, link, queued = forest
+    detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
     away = OUT if side > 0 else BACK
     low = limit + 1
     high = 0
     for i in range(count):
         v = np.uint64(orphans[i])
+        if parent[v] != ORPHAN:
+            continue
         d = depth_of(label, v, side)
         link[v] = head[d]
         head[d] = v

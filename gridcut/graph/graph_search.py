@@ -107,13 +107,13 @@ def search_nodes(until, first, arcs, excess, forest, work):
     Returns the largest depth, and the numbers of augmentations and of repaired nodes.
     """
     # Unpacked here, since reading arrays from the tuples inside the loops would count references each time.
-    label, parent, link, queued = forest
-    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
+    label, parent, queued = forest.label, forest.parent, forest.queued
+    source_orphans, sink_orphans, queue = work.source_orphans, work.sink_orphans, work.queue
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
     path = work.path
-    head = np.full(256, -1, detached.dtype)
+    graph = first, arcs, forest, work
+    head = np.full(256, -1, queue.dtype)
     push_to_neighbours(first, arcs, excess)
     sources, sinks = make_graph_roots(excess, label, parent, source_now, sink_now)
     source_depth = 1
@@ -130,7 +130,7 @@ def search_nodes(until, first, arcs, excess, forest, work):
         if sinks == 0 and (until != UNTIL_BOTH or sources == 0):
             break
         if max(source_depth, sink_depth) + 3 > head.size:
-            head = np.full(2 * head.size, -1, detached.dtype)
+            head = np.full(2 * head.size, -1, queue.dtype)
         if sinks == 0:
             side = 1
         elif sources == 0:
@@ -210,24 +210,20 @@ def search_nodes(until, first, arcs, excess, forest, work):
                     else:
                         to_sink = push_along(path, length, root, OUT, -1, pending, arcs, excess, parent, sink_orphans)
                 if from_source > 0:
-                    frontier = after if side > 0 else others
+                    frontier, listed = (after, grown) if side > 0 else (others, waiting)
                     listed, moved = repair_forest(
-                        1, source_limit, False, first, arcs, label, parent, link, queued,
-                        source_orphans, from_source, frontier, grown if side > 0 else waiting,
-                        detached, queue, ring, ring_ends, head,
-                    )  # fmt: skip
+                        1, source_limit, False, source_orphans, from_source, frontier, listed, head, *graph
+                    )
                     source_work += moved
                     if side > 0:
                         grown = listed
                     else:
                         waiting = listed
                 if to_sink > 0:
-                    frontier = others if side > 0 else after
+                    frontier, listed = (others, waiting) if side > 0 else (after, grown)
                     listed, moved = repair_forest(
-                        -1, sink_limit, False, first, arcs, label, parent, link, queued,
-                        sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
-                        detached, queue, ring, ring_ends, head,
-                    )  # fmt: skip
+                        -1, sink_limit, False, sink_orphans, to_sink, frontier, listed, head, *graph
+                    )
                     sink_work += moved
                     if side > 0:
                         waiting = listed

@@ -83,9 +83,8 @@ def reroot_nodes(touched, deepest, first, arcs, excess, forest, work):
 
     `deepest` must bound all depths.  Returns the number of repaired nodes.
     """
-    label, parent, link, queued = forest
-    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
+    label, parent, queued = forest.label, forest.parent, forest.queued
+    source_orphans, sink_orphans, ring, ring_ends = work.source_orphans, work.sink_orphans, work.ring, work.ends
     from_source = 0
     to_sink = 0
     for i in range(touched.size):
@@ -116,31 +115,18 @@ def reroot_nodes(touched, deepest, first, arcs, excess, forest, work):
             parent[v] = ROOT
             activate_node(v, queued, ring, ring_ends)
     # A node that was itself reset (to a root or to free) is no longer an orphan.
-    from_source = keep_node_orphans(source_orphans, from_source, parent)
-    to_sink = keep_node_orphans(sink_orphans, to_sink, parent)
-    head = np.full(deepest + 4, -1, detached.dtype)
-    limit = head.size - 4
-    _, source_repaired = repair_forest(
-        1, limit, True, first, arcs, label, parent, link, queued,
-        source_orphans, from_source, detached, 0, detached, queue, ring, ring_ends, head,
-    )  # fmt: skip
-    _, sink_repaired = repair_forest(
-        -1, limit, True, first, arcs, label, parent, link, queued,
-        sink_orphans, to_sink, detached, 0, detached, queue, ring, ring_ends, head,
-    )  # fmt: skip
-    return source_repaired + sink_repaired
+    head = np.full(deepest + 4, -1, ring.dtype)
+    return repair_both_forests(from_source, to_sink, head, first, arcs, forest, work)
 
 
 @inlined_kernel
-def keep_node_orphans(nodes, count, parent):
-    """Remove from a list the nodes that are not orphans; returns the number of nodes left."""
-    left = 0
-    for i in range(count):
-        v = np.uint64(nodes[i])
-        if parent[v] == ORPHAN:
-            nodes[left] = v
-            left += 1
-    return left
+def repair_both_forests(from_source, to_sink, head, first, arcs, forest, work):
+    """Repair both forests after changes, up to the depths that `head` holds; returns the number of repaired nodes."""
+    graph = head, first, arcs, forest, work
+    limit = head.size - 4
+    _, source = repair_forest(1, limit, True, work.source_orphans, from_source, work.detached, 0, *graph)
+    _, sink = repair_forest(-1, limit, True, work.sink_orphans, to_sink, work.detached, 0, *graph)
+    return source + sink
 
 
 @kernel
@@ -150,10 +136,10 @@ def grow_active_nodes(budget, deepest, first, arcs, excess, forest, work):
     `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired nodes; if
     the latter exceeds the budget, the flow is valid but the forests are not complete.
     """
-    label, parent, link, queued = forest
-    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
-    head = np.full(max(1024, deepest + 4), -1, detached.dtype)
+    label, parent, queued = forest.label, forest.parent, forest.queued
+    source_orphans, sink_orphans, ring, ring_ends = work.source_orphans, work.sink_orphans, work.ring, work.ends
+    queue, detached = work.queue, work.detached
+    head = np.full(max(1024, deepest + 4), -1, ring.dtype)
     augmentations = 0
     repaired = 0
     while ring_ends[0] != ring_ends[1] and repaired <= budget:
@@ -166,7 +152,7 @@ def grow_active_nodes(budget, deepest, first, arcs, excess, forest, work):
         away = OUT if side > 0 else BACK
         # Depths stay below the limit: `repair` frees nodes that would exceed it, and growth attaches them again.
         while depth_of(label, u, side) >= head.size - 4:
-            head = np.full(2 * head.size, -1, detached.dtype)
+            head = np.full(2 * head.size, -1, ring.dtype)
         limit = head.size - 4
         a = np.uint64(first[u])
         end = np.uint64(first[u + ONE])
@@ -186,18 +172,7 @@ def grow_active_nodes(budget, deepest, first, arcs, excess, forest, work):
             from_source, to_sink = augment_path(
                 u, a, side, arcs, excess, parent, source_orphans, sink_orphans, queue, detached
             )
-            if from_source > 0:
-                _, moved = repair_forest(
-                    1, limit, True, first, arcs, label, parent, link, queued,
-                    source_orphans, from_source, detached, 0, detached, queue, ring, ring_ends, head,
-                )  # fmt: skip
-                repaired += moved
-            if to_sink > 0:
-                _, moved = repair_forest(
-                    -1, limit, True, first, arcs, label, parent, link, queued,
-                    sink_orphans, to_sink, detached, 0, detached, queue, ring, ring_ends, head,
-                )  # fmt: skip
-                repaired += moved
+            repaired += repair_both_forests(from_source, to_sink, head, first, arcs, forest, work)
             now = depth_of(label, u, side)
             if now <= 0:
                 break

@@ -232,24 +232,25 @@ def children(v, below, step, label, parent):
     return mask
 
 
-# args: not bundled yet
 # lines: not split yet
 @inlined_kernel
-def repair(
-    side, limit, merging, residual, step, jump, label, parent, link, queued,
-    orphans, count, frontier, waiting, detached, queue, ring, ends, head,
-):  # fmt: skip
+def repair(side, limit, merging, orphans, count, frontier, waiting, residual, step, jump, forest, work):
     """Find new parents of depth below `limit` for the orphans of one forest and their descendants, or free them.
 
+    Listed cells that are no orphans are skipped.
     A cell that is attached at depth `limit` has to be scanned: it is appended to `frontier` (merging == False).  When
     merging, cells may be scanned in any order, so the neighbours that may attach a freed cell become active.
     Returns the length of `frontier` and the number of detached cells.
     """
+    label, parent, link, queued = forest
+    detached, queue, ring, ends, head = work.detached, work.queue, work.ring, work.ends, work.head
     arcs = np.uint64(len(step))
     low = limit + 1
     high = 0
     for i in range(count):
         v = np.uint64(orphans[i])
+        if parent[v] != ORPHAN:
+            continue
         d = np.int64(label[v]) * side
         link[v] = head[d]
         head[d] = v

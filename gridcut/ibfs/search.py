@@ -76,23 +76,26 @@ def deeper(depth, other):
     return depth if depth > other else other
 
 
-# args: not bundled yet
 @inner_kernel
-def grow_level(
-    i, end, raster, side, level, source_limit, sink_limit, waiting, found, bounds,
-    now, after, others, excess, residual, step, jump, label, parent, link, queued,
-    source_orphans, sink_orphans, detached, queue, ring, ends, head,
-):  # fmt: skip
+def grow_level(cells, side, level, limits, lists, waiting, found, bounds, excess, residual, step, jump, forest, work):
     """Scan the cells of one level: grow the forest of `side` by the next level, and augment where the forests meet.
 
-    i, end, raster   range of cells to scan, or of entries of `now`
-    after, others    lists of the cells of the next level, and of the other forest's next level, which holds `waiting`
+    cells            first and end of a range of cells to scan if the third is True, else of entries of the first list
+    limits           the depths at which a cell of the source forest, and of the sink forest, has to be scanned
+    lists            of the cells of this level, of the next one, and of the other forest's next level, which holds
+                     `waiting`
     found            numbers of repaired cells and of augmentations so far
     bounds           the first and the late number of repaired cells from which the search may give up, and sqrt(cells)
 
     Returns the lengths of both lists, the numbers of augmentations and of repaired cells of each forest, and whether
     the search gives up, with some cells not scanned.
     """
+    label, parent = forest.label, forest.parent
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    i, end, raster = cells
+    now, after, others = lists
+    source_limit, sink_limit = limits
+    state = residual, step, jump, forest, work
     augmentations = source_work = sink_work = grown = 0
     while i < end:
         u = np.uint64(i) if raster else np.uint64(now[i])
@@ -115,24 +118,16 @@ def grow_level(
             augmentations += 1
             from_source, to_sink = augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans)
             if from_source > 0:
-                frontier = after if side > 0 else others
-                listed, moved = repair(
-                    1, source_limit, False, residual, step, jump, label, parent, link, queued,
-                    source_orphans, from_source, frontier, grown if side > 0 else waiting,
-                    detached, queue, ring, ends, head,
-                )  # fmt: skip
+                frontier, listed = (after, grown) if side > 0 else (others, waiting)
+                listed, moved = repair(1, source_limit, False, source_orphans, from_source, frontier, listed, *state)
                 source_work += moved
                 if side > 0:
                     grown = listed
                 else:
                     waiting = listed
             if to_sink > 0:
-                frontier = others if side > 0 else after
-                listed, moved = repair(
-                    -1, sink_limit, False, residual, step, jump, label, parent, link, queued,
-                    sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
-                    detached, queue, ring, ends, head,
-                )  # fmt: skip
+                frontier, listed = (others, waiting) if side > 0 else (after, grown)
+                listed, moved = repair(-1, sink_limit, False, sink_orphans, to_sink, frontier, listed, *state)
                 sink_work += moved
                 if side > 0:
                     waiting = listed
@@ -158,15 +153,10 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
     cells = last - first
     first_bound = patience * (cells / 2 + SETUP_CELLS)
     bounds = first_bound, first_bound + LATE * cells, math.sqrt(cells)
-    # Unpacked here, since reading arrays from the tuples inside the loops would count references each time.
-    label, parent, link, queued = forest
-    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
-    head = work.head
     # The first step of each forest scans all cells in raster order instead of a list.
-    sources, sinks = make_roots(first, last, excess, label, parent)
+    sources, sinks = make_roots(first, last, excess, forest.label, forest.parent)
     source_depth = 1
     sink_depth = 1
     source_listed = False
@@ -177,7 +167,7 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
     while True:
         if sinks == 0 and (until != UNTIL_BOTH or sources == 0):
             break
-        use_depths(deeper(source_depth, sink_depth) + 3, ends, head)
+        use_depths(deeper(source_depth, sink_depth) + 3, work.ends, work.head)
         if not source_listed or sinks == 0:
             side = 1
         elif not sink_listed or sources == 0:
@@ -201,10 +191,9 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
         if not sink_listed:
             waiting = 0  # its list is empty: no cell can enter that level before its first step
         grown, waiting, more, source_moved, sink_moved, gave_up = grow_level(
-            first if raster else 0, last if raster else count, raster, side, level, source_limit, sink_limit, waiting,
-            (source_work + sink_work, augmentations), bounds,
-            now, after, others, excess, residual, step, jump, label, parent, link, queued,
-            source_orphans, sink_orphans, detached, queue, ring, ends, head,
+            (first if raster else 0, last if raster else count, raster), side, level, (source_limit, sink_limit),
+            (now, after, others), waiting, (source_work + sink_work, augmentations), bounds,
+            excess, residual, step, jump, forest, work,
         )  # fmt: skip
         augmentations += more
         source_work += source_moved

@@ -26,13 +26,20 @@ from gridcut.ibfs.search import UNTIL_BOTH, deeper, search
 # vision." PAMI 26(9), 2004.
 
 
-# args: not bundled yet
 @inner_kernel
-def scan_active(
-    budget, excess, residual, step, jump, label, parent, link, queued,
-    source_orphans, sink_orphans, detached, queue, ring, ends, head,
-):  # fmt: skip
+def repair_both(limit, from_source, to_sink, residual, step, jump, forest, work):
+    """Repair both forests after a merge or changes; returns the number of repaired cells."""
+    state = residual, step, jump, forest, work
+    _, source = repair(1, limit, True, work.source_orphans, from_source, work.detached, 0, *state)
+    _, sink = repair(-1, limit, True, work.sink_orphans, to_sink, work.detached, 0, *state)
+    return source + sink
+
+
+@inner_kernel
+def scan_active(budget, excess, residual, step, jump, forest, work):
     """`grow_active` until a cell is too deep for `head`: numbers of augmentations and of repaired cells."""
+    label, parent, queued = forest.label, forest.parent, forest.queued
+    source_orphans, sink_orphans, ring, ends = work.source_orphans, work.sink_orphans, work.ring, work.ends
     arcs = np.uint64(len(step))
     limit = ends[2] - 4  # `repair` frees cells that would reach it, and growth attaches them again
     augmentations = 0
@@ -66,18 +73,7 @@ def scan_active(
                 continue
             augmentations += 1
             from_source, to_sink = augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans)
-            if from_source > 0:
-                _, moved = repair(
-                    1, limit, True, residual, step, jump, label, parent, link, queued,
-                    source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,
-                )  # fmt: skip
-                repaired += moved
-            if to_sink > 0:
-                _, moved = repair(
-                    -1, limit, True, residual, step, jump, label, parent, link, queued,
-                    sink_orphans, to_sink, detached, 0, detached, queue, ring, ends, head,
-                )  # fmt: skip
-                repaired += moved
+            repaired += repair_both(limit, from_source, to_sink, residual, step, jump, forest, work)
             now = np.int64(label[u]) * side
             if now <= 0:
                 break
@@ -94,23 +90,17 @@ def grow_active(budget, deepest, excess, residual, step, jump, forest, work):
     `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired cells; if
     the latter exceeds the budget, the flow is valid but the forests are not complete.
     """
-    label, parent, link, queued = forest
-    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
-    head = work.head
+    ring, ends, head = work.ring, work.ends, work.head
     use_depths(deepest + 4, ends, head)
     augmentations = 0
     repaired = 0
     while ends[0] != ends[1] and repaired <= budget:
-        use_depths(np.int64(abs(label[np.uint64(ring[ends[0]])])) + 5, ends, head)
-        more, moved = scan_active(
-            budget - repaired, excess, residual, step, jump, label, parent, link, queued,
-            source_orphans, sink_orphans, detached, queue, ring, ends, head,
-        )  # fmt: skip
+        use_depths(np.int64(abs(forest.label[np.uint64(ring[ends[0]])])) + 5, ends, head)
+        more, moved = scan_active(budget - repaired, excess, residual, step, jump, forest, work)
         augmentations += more
         repaired += moved
     while ends[0] != ends[1]:
-        queued[np.uint64(ring[ends[0]])] = 0
+        forest.queued[np.uint64(ring[ends[0]])] = 0
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
     return ends[2] - 4, augmentations, repaired
 
@@ -145,9 +135,8 @@ def reroot(cells, excess, residual, step, jump, deepest, forest, work):
 
     `deepest` must bound all depths.  Returns the number of repaired cells.
     """
-    label, parent, link, queued = forest
-    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
+    label, parent, queued = forest.label, forest.parent, forest.queued
+    source_orphans, sink_orphans, ring, ends = work.source_orphans, work.sink_orphans, work.ring, work.ends
     arcs = np.uint64(len(step))
     from_source = 0
     to_sink = 0
@@ -177,32 +166,8 @@ def reroot(cells, excess, residual, step, jump, deepest, forest, work):
             parent[v] = ROOT
             activate(v, queued, ring, ends)
     # A cell that was itself reset (to a root or to free) is no longer an orphan.
-    from_source = keep_orphans(source_orphans, from_source, parent)
-    to_sink = keep_orphans(sink_orphans, to_sink, parent)
-    head = work.head
-    use_depths(deepest + 4, ends, head)
-    limit = ends[2] - 4
-    _, source_repaired = repair(
-        1, limit, True, residual, step, jump, label, parent, link, queued,
-        source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,
-    )  # fmt: skip
-    _, sink_repaired = repair(
-        -1, limit, True, residual, step, jump, label, parent, link, queued,
-        sink_orphans, to_sink, detached, 0, detached, queue, ring, ends, head,
-    )  # fmt: skip
-    return source_repaired + sink_repaired
-
-
-@inner_kernel
-def keep_orphans(cells, count, parent):
-    """Remove from a list the cells that are not orphans; returns the number of cells left."""
-    left = 0
-    for i in range(count):
-        v = np.uint64(cells[i])
-        if parent[v] == ORPHAN:
-            cells[left] = v
-            left += 1
-    return left
+    use_depths(deepest + 4, ends, work.head)
+    return repair_both(ends[2] - 4, from_source, to_sink, residual, step, jump, forest, work)
 
 
 # Seams: the arcs between two neighbouring strips of lines, removed so that the strips can be solved separately.

@@ -230,12 +230,10 @@ def route_to_deficits(count, whole, first, second, step, jump, flow, field, fore
     end reach a deficit that cannot be satisfied.  Returns the number of listed cells.
     """
     excess, residual, listed, is_listed = field.excess, field.residual, field.listed, field.is_listed
-    label, parent, link, queued = forest
+    label, parent = forest.label, forest.parent
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    loose, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     now, after = work.sink_now, work.sink_next
     arcs = np.uint64(len(step))
-    head = work.head
     waiting = 0
     for i in range(count):
         p = np.uint64(listed[i])
@@ -246,7 +244,7 @@ def route_to_deficits(count, whole, first, second, step, jump, flow, field, fore
             waiting += 1
     depth = 1
     while waiting > 0:
-        use_depths(depth + 3, ends, head)
+        use_depths(depth + 3, work.ends, work.head)
         if not whole:
             known = count
             count = list_with_neighbours(now, 0, waiting, first, second, step, field, count)
@@ -276,9 +274,8 @@ def route_to_deficits(count, whole, first, second, step, jump, flow, field, fore
                 parent[w] = FREE
                 if orphans > 0:
                     grown, _ = repair(
-                        -1, depth + 1, False, residual, step, jump, label, parent, link, queued,
-                        sink_orphans, orphans, after, grown, loose, queue, ring, ends, head,
-                    )  # fmt: skip
+                        -1, depth + 1, False, sink_orphans, orphans, after, grown, residual, step, jump, forest, work
+                    )
                     k = np.uint64(0)
         waiting = grown
         now, after = after, now
