@@ -12,6 +12,7 @@ The moves are those of Boykov, Veksler, Zabih. "Fast approximate energy minimiza
 Memory: one number per edge and label for the flows of the expansions, and the grid of one cut."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -241,14 +242,16 @@ def _state(problem: LabelProblem, start: np.ndarray):
 class Descent:
     """A labelling during the descent, and the record of its moves."""
 
-    def __init__(self, problem: LabelProblem, start: np.ndarray):
-        self.state: Any = _state(problem, start)
+    make_state: Callable = staticmethod(_state)
+
+    def __init__(self, problem, start):
+        self.state: Any = self.make_state(problem, start)
         self._seen = {}  # per move: number of changes when it was made last
         self._start_record([])
 
     def _start_record(self, changes: list[np.ndarray]) -> None:
         self.problem = self.state.problem
-        self.start = self.labels
+        self.start = self._start()
         self.energy = self.first_energy = self.state.energy()
         self.record = []
         self.cycles = 0
@@ -308,7 +311,7 @@ class Descent:
         before, energy, known = self.labels, self.energy, len(self.record)
         self._jump(kept_if_allowed(perturb(before), before, self.problem.allowed))
         self.run(moves, max_cycles, callback)
-        labels = fused(before, self.labels, self.problem)
+        labels = fused(before, self.labels, self._host_problem)
         self._jump(labels)
         del self.record[known:]
         self._record(JUMP, -1, self.state.cells(labels != before))
@@ -318,10 +321,10 @@ class Descent:
     def _jump(self, labels: np.ndarray) -> None:
         """Continue from another labelling."""
         cells = self.state.cells(labels != self.labels)
-        self.state.replace_labels(labels)
         if cells.size:
+            self.state.replace_labels(labels)
             self._changes.append(cells)
-        self.energy = self.state.energy()
+            self.energy = self.state.energy()
 
     def _record(self, first, second, cells) -> None:
         self.record.append(Move(first, second, *self.state.pixels(cells), self.energy))
@@ -330,7 +333,7 @@ class Descent:
         """The labelling, its statistics, and the record from which `check` certifies it."""
         if self.energy != self.state.energy():
             raise AssertionError(f"accumulated energy {self.energy}, recomputed {self.state.energy()}")
-        problem, labels = self.problem, self.labels
+        problem = self.problem
         energies = [self.first_energy, *(move.energy for move in self.record)]
         stats = {
             "energies": [energy * problem.unit for energy in energies],
@@ -339,12 +342,25 @@ class Descent:
             "changed": sum(cells.size for cells in self._changes[self._changes_before :]),
             "converged": self.is_converged(moves),
             "seconds": seconds,
-            "dtype": problem.unary.dtype.name,
             "unit": problem.unit,
         }
+        return self._finished(stats, arguments, metric=all(first < 0 for first, _ in moves))
+
+    # What differs on a GPU
+
+    def _start(self) -> Any:
+        """The present labels, for the record."""
+        return self.labels
+
+    @property
+    def _host_problem(self) -> LabelProblem:
+        return self.problem
+
+    def _finished(self, stats: dict, arguments, metric: bool) -> Labelling:
+        problem, labels = self.problem, self.labels
         energy = self.energy if isinstance(problem.unit, int) else energy_of(labels, *arguments)
-        metric = all(first < 0 for first, _ in moves)
-        return Labelling(labels, energy, "cpu", stats, History(problem, arguments, self.start, self.record, metric))
+        history = History(problem, arguments, self.start, self.record, metric)
+        return Labelling(labels, energy, "cpu", stats | {"dtype": problem.unary.dtype.name}, history)
 
 
 def descend(problem, arguments, start, moves, restarts, max_cycles, callback, started: float) -> Labelling:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gridcut.core.grid import make_layout
 from gridcut.core.problem import as_array, as_device_array, check_offset, ends
-from gridcut.cuda.pixel_kernels import grid_for, units, warp_max, warp_sum
+from gridcut.cuda.pixel_kernels import first_run, grid_for, run_step, units, warp_max, warp_sum
 from gridcut.cuda.tile_layout import has_only_direct_neighbours, make_tile_layout, to_image
 from gridcut.device.arguments import INT64_MAX, plain_array
 from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, on_device, to_host, upload
@@ -58,25 +58,39 @@ def box_index(box, z, y, x):
 
 
 @device_function
-def first_run():
-    return np.int64((cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) >> 5)
-
-
-@device_function
-def run_step():
-    return np.int64((cuda.gridDim.x * cuda.blockDim.x) >> 5)
-
-
-@device_function
-def pixel_of_run(view, run):
-    """(z, y, x) of this lane in a run of the grid; x may be past the end of the line."""
-    line, x = run_at(run, view[WIDTH])
-    return line // view[HEIGHT], line % view[HEIGHT], x
-
-
-@device_function
 def runs_of(view):
     return view[DEPTH] * view[HEIGHT] * ((view[WIDTH] + 31) // 32)
+
+
+@device_function
+def pixel_and_cell(view, run, tiles, tile):
+    """(z, y, x) of this lane in a run of the grid, and its cell; -1 past the end of the line."""
+    line, x = run_at(run, view[WIDTH])
+    z, y = line // view[HEIGHT], line % view[HEIGHT]
+    if x >= view[WIDTH]:
+        return z, y, x, np.int64(-1)
+    return z, y, x, flat_cell(z, y, x, tiles, tile)
+
+
+@device_function
+def flat_cell(z, y, x, tiles, tile):
+    """The cell of a pixel."""
+    t, cell = cell_of(z, y, x, tiles, tile)
+    return np.int64(t) * 1024 + cell
+
+
+@device_function
+def pixel_of_box(box, run):
+    """(z, y, x) of this lane in a run of the pixels of a box, and whether there is one."""
+    height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
+    line, x = run_at(run, width)
+    z, y = line // height + box[BOX_LOW], line % height + box[BOX_LOW + 1]
+    return z, y, x + box[BOX_LOW + 2], x < width
+
+
+@device_function
+def box_runs(box):
+    return box[BOX_LENGTH] * box[BOX_LENGTH + 1] * ((box[BOX_LENGTH + 2] + 31) // 32)
 
 
 @cuda_kernel
@@ -87,15 +101,11 @@ def range_kernel(data, box, found, bad):
     """
     low, high, zero, lowest = found[0], found[1], found[2], found[3]
     is_bad = False
-    depth, height, width = box[BOX_LENGTH], box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
-    runs = box[BOX_ITEMS] * depth * height * ((width + 31) // 32)
-    for run in range(first_run(), runs, run_step()):
-        line, x = run_at(run, width)
-        item, rest = line // (depth * height), line % (depth * height)
-        if x < width:
-            z, y = rest // height + box[BOX_LOW], rest % height + box[BOX_LOW + 1]
-            at = box_index(box, z, y, x + box[BOX_LOW + 2]) + item * box[BOX_ITEM_STEP]
-            value = zero + data[at]
+    runs = box_runs(box)
+    for run in range(first_run(), box[BOX_ITEMS] * runs, run_step()):
+        z, y, x, is_inside = pixel_of_box(box, run % runs)
+        if is_inside:
+            value = zero + data[box_index(box, z, y, x) + run // runs * box[BOX_ITEM_STEP]]
             if value - value != 0:
                 is_bad = True
             else:
@@ -111,12 +121,9 @@ def range_kernel(data, box, found, bad):
 @cuda_kernel
 def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
     """Add an array of weights to those of arc k and, at the far end, of the opposite arc.  `weight` starts as zeros."""
-    height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
-    runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
-    for run in range(first_run(), runs, run_step()):
-        line, x = run_at(run, width)
-        if x < width:
-            z, y, x = line // height + box[BOX_LOW], line % height + box[BOX_LOW + 1], x + box[BOX_LOW + 2]
+    for run in range(first_run(), box_runs(box), run_step()):
+        z, y, x, is_inside = pixel_of_box(box, run)
+        if is_inside:
             value = units(data[box_index(box, z, y, x)], scale)
             t, cell = cell_of(z, y, x, tiles, tile)
             weight[(np.int64(t) * arcs + k) * 1024 + cell] += value
@@ -128,72 +135,61 @@ def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
 def cheapest_kernel(unary, view, scale, tiles, tile, label):
     """The cheapest label of each pixel, the first one on ties."""
     for run in range(first_run(), runs_of(view), run_step()):
-        z, y, x = pixel_of_run(view, run)
-        if x < view[WIDTH]:
+        z, y, x, own = pixel_and_cell(view, run, tiles, tile)
+        if own >= 0:
             best = np.int32(0)
             lowest = unary_cost(unary, view, scale, 0, z, y, x)
             for i in range(1, view[LABELS]):
                 other = unary_cost(unary, view, scale, i, z, y, x)
                 if other < lowest:
                     best, lowest = np.int32(i), other
-            t, cell = cell_of(z, y, x, tiles, tile)
-            label[np.int64(t) * 1024 + cell] = best
+            label[own] = best
 
 
 @cuda_kernel
 def votes_kernel(view, tiles, tile, label, votes):
     """votes[i * VOTE_COPIES + ...]: partial counts of the pixels with label i."""
     for run in range(first_run(), runs_of(view), run_step()):
-        z, y, x = pixel_of_run(view, run)
-        if x < view[WIDTH]:
-            t, cell = cell_of(z, y, x, tiles, tile)
-            cuda.atomic.add(
-                votes, label[np.int64(t) * 1024 + cell] * VOTE_COPIES + (run + x) % VOTE_COPIES, np.int32(1)
-            )
+        _, _, x, own = pixel_and_cell(view, run, tiles, tile)
+        if own >= 0:
+            cuda.atomic.add(votes, label[own] * VOTE_COPIES + (run + x) % VOTE_COPIES, np.int32(1))
 
 
 @cuda_kernel
 def start_kernel(data, box, view, tiles, tile, label):
     """Labels from a caller's array."""
     for run in range(first_run(), runs_of(view), run_step()):
-        z, y, x = pixel_of_run(view, run)
-        if x < view[WIDTH]:
-            t, cell = cell_of(z, y, x, tiles, tile)
-            label[np.int64(t) * 1024 + cell] = data[box_index(box, z, y, x)]
+        z, y, x, own = pixel_and_cell(view, run, tiles, tile)
+        if own >= 0:
+            label[own] = data[box_index(box, z, y, x)]
 
 
 @cuda_kernel
 def paid_kernel(unary, view, scale, tiles, tile, label, paid):
     """The unary cost of every pixel's label."""
     for run in range(first_run(), runs_of(view), run_step()):
-        z, y, x = pixel_of_run(view, run)
-        if x < view[WIDTH]:
-            t, cell = cell_of(z, y, x, tiles, tile)
-            own_cell = np.int64(t) * 1024 + cell
-            paid[own_cell] = unary_cost(unary, view, scale, label[own_cell], z, y, x)
+        z, y, x, own = pixel_and_cell(view, run, tiles, tile)
+        if own >= 0:
+            paid[own] = unary_cost(unary, view, scale, label[own], z, y, x)
 
 
 @cuda_kernel
 def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
     """Add the energy of the labelling to total[0]."""
     arcs = offsets.size // 3
-    own = np.int64(0)
+    mine = np.int64(0)
     for run in range(first_run(), runs_of(view), run_step()):
-        z, y, x = pixel_of_run(view, run)
-        if x < view[WIDTH]:
-            t, cell = cell_of(z, y, x, tiles, tile)
-            own_cell = np.int64(t) * 1024 + cell
-            own += paid[own_cell]
+        z, y, x, own = pixel_and_cell(view, run, tiles, tile)
+        if own >= 0:
+            mine += paid[own]
             for k in range(0, arcs, 2):
-                w = np.int64(weight[(np.int64(t) * arcs + k) * 1024 + cell])
+                w = np.int64(weight[(own // 1024 * arcs + k) * 1024 + own % 1024])
                 if w > 0:
-                    q, far_cell = cell_of(
-                        z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile
-                    )
-                    own += w * cost[label[own_cell] * view[LABELS] + label[np.int64(q) * 1024 + far_cell]]
-    own = warp_sum(own)
-    if cuda.threadIdx.x & 31 == 0 and own != 0:
-        cuda.atomic.add(total, 0, own)
+                    far = flat_cell(z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile)
+                    mine += w * cost[label[own] * view[LABELS] + label[far]]
+    mine = warp_sum(mine)
+    if cuda.threadIdx.x & 31 == 0 and mine != 0:
+        cuda.atomic.add(total, 0, mine)
 
 
 @cuda_kernel
@@ -201,11 +197,9 @@ def unary_sum_kernel(unary, view, tiles, tile, label, partial):
     """Sum of the labels' unary costs as floats, one partial sum per warp, so that the order is always the same."""
     total = 0.0
     for run in range(first_run(), runs_of(view), run_step()):
-        z, y, x = pixel_of_run(view, run)
-        if x < view[WIDTH]:
-            t, cell = cell_of(z, y, x, tiles, tile)
-            at = unary_index(view, label[np.int64(t) * 1024 + cell], z, y, x)
-            total += np.float64(unary[at])
+        z, y, x, own = pixel_and_cell(view, run, tiles, tile)
+        if own >= 0:
+            total += np.float64(unary[unary_index(view, label[own], z, y, x)])
     total = warp_sum(total)
     if cuda.threadIdx.x & 31 == 0:
         partial[first_run()] = total
@@ -214,18 +208,13 @@ def unary_sum_kernel(unary, view, tiles, tile, label, partial):
 @cuda_kernel
 def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial):
     """The same for the costs of the edges along one offset."""
-    height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
-    runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
     total = 0.0
-    for run in range(first_run(), runs, run_step()):
-        line, x = run_at(run, width)
-        if x < width:
-            z, y, x = line // height + box[BOX_LOW], line % height + box[BOX_LOW + 1], x + box[BOX_LOW + 2]
-            weight = np.float64(data[box_index(box, z, y, x)])
-            t, cell = cell_of(z, y, x, tiles, tile)
-            q, far_cell = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
-            mine, theirs = label[np.int64(t) * 1024 + cell], label[np.int64(q) * 1024 + far_cell]
-            total += weight * cost[mine * labels + theirs]
+    for run in range(first_run(), box_runs(box), run_step()):
+        z, y, x, is_inside = pixel_of_box(box, run)
+        if is_inside:
+            mine = label[flat_cell(z, y, x, tiles, tile)]
+            theirs = label[flat_cell(z + offset[0], y + offset[1], x + offset[2], tiles, tile)]
+            total += np.float64(data[box_index(box, z, y, x)]) * cost[mine * labels + theirs]
     total = warp_sum(total)
     if cuda.threadIdx.x & 31 == 0:
         partial[first_run()] = total
@@ -235,10 +224,9 @@ def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial
 def labels_kernel(view, tiles, tile, label, out):
     """The labels in raster order."""
     for run in range(first_run(), runs_of(view), run_step()):
-        z, y, x = pixel_of_run(view, run)
-        if x < view[WIDTH]:
-            t, cell = cell_of(z, y, x, tiles, tile)
-            out[(z * view[HEIGHT] + y) * view[WIDTH] + x] = label[np.int64(t) * 1024 + cell]
+        z, y, x, own = pixel_and_cell(view, run, tiles, tile)
+        if own >= 0:
+            out[(z * view[HEIGHT] + y) * view[WIDTH] + x] = label[own]
 
 
 @cuda_kernel
@@ -263,8 +251,10 @@ class DeviceProblem:
     weight, cost, number, unit      as in moves_cuda.py and validation.LabelProblem
     """
 
+    allowed = None
+
     def __init__(self, unary, weights, label_cost, *, metric: bool):
-        self.arguments = (unary, weights, label_cost)
+        self.arguments, self._metric = (unary, weights, label_cost), metric
         costs = _as_array("unary", unary)
         self.count, self.shape = check_shape(costs.shape)
         check_mapping(weights)
@@ -372,10 +362,9 @@ class DeviceProblem:
         """Tiles along each axis, and the shape of a tile."""
         return tuple(tuple(np.int32(i) for i in sizes) for sizes in (self.tiles.tiles, self.tiles.tile))
 
-    def on_host(self, metric: bool = False) -> LabelProblem:
+    def on_host(self) -> LabelProblem:
         """The same energy on the host."""
-        unary, weights, label_cost = self.host_arguments()
-        return check_labels(unary, weights, label_cost, metric=metric)
+        return check_labels(*self.host_arguments(), metric=self._metric)
 
     def host_arguments(self) -> tuple:
         """The caller's arguments, on the host."""
