@@ -41,7 +41,7 @@ def main(argv):
     if gpu_facts() is None:
         print("benchmarks devices: numba finds no CUDA GPU")
         return 2
-    from gridcut.device.peers import gpu_count
+    from gridcut.device.choose import gpu_count
 
     devices = options.devices or [list(range(gpu_count()))]
     sizes = {name: options.size or SIZES[name] for name in options.instances}

@@ -134,7 +134,7 @@ def max_flow_batch(
         chosen = DeviceMethod(name, True, methods.METHODS[name].on("cuda").function, parameters)
         labels, values, stats, items = batch_on_device(problem, chosen, callback)
         stats["items"] = problem.items
-        return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, _bare(problem))
+        return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, problem.bare())
     start = time.perf_counter()
     cuts, labels = _one_by_one(problem, (ran_on, name, parameters), callback)
     stats = {
@@ -145,11 +145,7 @@ def max_flow_batch(
     }
     values = _values([cut.value for cut in cuts], problem)
     items = [(cut.stats, cut._solved) for cut in cuts]
-    return BatchCut(values, labels, ran_on, name, stats, items, _bare(problem))
-
-
-def _bare(problem: Problem) -> Problem:
-    return problem._replace(source=None, sink=None, edges=dict.fromkeys(problem.edges), mask=None, library=None)
+    return BatchCut(values, labels, ran_on, name, stats, items, problem.bare())
 
 
 def _one_by_one(problem: Problem, chosen, callback):

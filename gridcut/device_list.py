@@ -6,6 +6,7 @@ import numpy as np
 
 from gridcut import methods
 from gridcut.core.problem import Problem
+from gridcut.device.choose import gpu_count
 
 
 def check_devices(devices, device, method) -> list[int]:
@@ -53,8 +54,6 @@ def choose_devices(numbers: list[int], device, method, problem: Problem, paramet
             "shorten them, or omit devices (one GPU, method 'lock_free')"
         )
     methods.choose("cuda" if device == "auto" else device, "tiles" if method == "auto" else method, problem, parameters)
-    from gridcut.device.peers import gpu_count
-
     count = gpu_count()
     if not numbers:
         return list(range(count))

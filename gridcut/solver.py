@@ -78,7 +78,7 @@ class Solver:
         self._method = method
         self._parameters = parameters
         self._device, name = methods.choose(device, method, problem, parameters)
-        self._problem = _bare(problem)
+        self._problem = problem.bare()
         self._default = name
         self._state = _start(self._device, name, problem)
 
@@ -179,7 +179,7 @@ class EmptyState:
     """The state of a solver whose grid has no pixels."""
 
     def __init__(self, device: str, problem: Problem):
-        self.device, self.problem = device, _bare(problem)
+        self.device, self.problem = device, problem.bare()
 
     def capacities(self) -> Problem:
         return self.problem
@@ -202,11 +202,6 @@ def _start(device: str, method: str, problem: Problem):
     from gridcut.solver_states.host_state import HostState
 
     return HostState(problem)
-
-
-def _bare(problem: Problem) -> Problem:
-    """The problem without its arrays."""
-    return problem._replace(source=None, sink=None, mask=None, edges=dict.fromkeys(problem.edges))
 
 
 def _raster_index(where, shape) -> np.ndarray:

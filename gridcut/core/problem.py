@@ -71,6 +71,10 @@ class Problem(NamedTuple):
             return self
         return self.changed(lambda a: a.host() if isinstance(a, DeviceArray) else a)._replace(library=None)
 
+    def bare(self) -> "Problem":
+        """The problem without its arrays."""
+        return self._replace(source=None, sink=None, edges=dict.fromkeys(self.edges), mask=None)
+
     def item(self, i: int) -> "Problem":
         """One problem of a batch."""
         if self.items is None:

@@ -100,15 +100,11 @@ def return_as(array, library: str | None):
     """Convert our own array on the GPU to one of the caller's library; None: copy it to the host."""
     if library is None:
         return download(array.reshape((array.size,))).reshape(array.shape)
-    if library == "torch":
-        return import_module("torch").as_tensor(array, device="cuda")
-    if library == "cupy":
-        return import_module("cupy").asarray(array)
-    return array
+    return array if library == "numba" else to_library(array, library)
 
 
 def to_library(array: np.ndarray, library: str | None):
-    """Copy a host array to the GPU as one of the caller's library; None: return it unchanged."""
+    """An array as one of the caller's library on the GPU, to which a host array is copied; None: unchanged."""
     if library is None:
         return array
     if library == "torch":

@@ -36,11 +36,6 @@ class Gpu(NamedTuple):
             raise RuntimeError(f"GPU {self.device} failed: {error}; {remedy}") from error
 
 
-def gpu_count() -> int:
-    """Number of GPUs that are visible to this process."""
-    return len(cuda.gpus)
-
-
 def open_gpus(devices) -> list[Gpu]:
     """The GPUs with these indices, which may repeat, with peer access enabled wherever it is supported."""
     opened = {}

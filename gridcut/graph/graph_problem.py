@@ -268,8 +268,7 @@ class Network(NamedTuple):
 
     nodes, index      the nodes in the order of their numbers; the number of each node
     indptr, indices   as in GraphProblem
-    capacity          int64 if all finite capacities are integers, or Python's integers if one does not fit; else
-                      float64; 0 where `infinite`
+    capacity          int64 if all finite capacities are integers, at most INT64_MAX; else float64; 0 where `infinite`
     infinite          whether the capacity of an entry is infinite
     """
 
@@ -305,7 +304,10 @@ def read_network(graph: NetworkxGraph) -> Network:
     numbers = numbers_of(given)
     if numbers is None or not (numbers[0] >= 0).all():
         raise _bad_capacity(given, lambda i: _edge(nodes, indptr, indices, i))
-    return Network(nodes, lists.index, indptr, indices, *numbers)
+    capacity, infinite = numbers
+    if capacity.dtype == object:  # integers that stand for no limit, see `clamped`
+        capacity = np.minimum(capacity, INT64_MAX).astype(np.int64)
+    return Network(nodes, lists.index, indptr, indices, capacity, infinite)
 
 
 def problem_between(network: Network, source: Any, sink: Any) -> GraphProblem:
@@ -319,7 +321,7 @@ def problem_between(network: Network, source: Any, sink: Any) -> GraphProblem:
         raise ValueError(f"source and sink must be different nodes of graph, both are {source!r:.60}")
     _check_bounded(indptr, indices, infinite, s, t, nodes)
     unlimited = _unlimited(capacity, indptr, indices, infinite, s, t)
-    capacity = np.minimum(capacity, unlimited).astype(np.int64) if _is_large(capacity) else capacity.copy()
+    capacity = np.minimum(capacity, unlimited)
     terminals = np.zeros((2, len(nodes)), capacity.dtype)
     terminals[0, s] = terminals[1, t] = unlimited
     capacity[infinite] = unlimited
@@ -379,17 +381,5 @@ def _unlimited(capacity: np.ndarray, indptr, indices, infinite, s: int, t: int) 
     at_sink = np.flatnonzero(indices == t)
     at_source = at_source[indices[at_source] != s]
     at_sink = at_sink[(at_sink < indptr[t]) | (at_sink >= indptr[t + 1])]
-    cuts = [_sum(capacity), *(_sum(capacity[cut]) for cut in (at_source, at_sink) if not infinite[cut].any())]
+    cuts = [sum(capacity.tolist()), *(sum(capacity[c].tolist()) for c in (at_source, at_sink) if not infinite[c].any())]
     return min(1 + min(cuts), INT64_MAX)  # with the latter, which is too large to be summed, it is clamped again
-
-
-def _sum(integers: np.ndarray) -> int:
-    """The sum of integers that are 0 or more, also if int64 does not hold it."""
-    return sum(integers.tolist()) if _is_large(integers) else int(integers.sum())
-
-
-def _is_large(capacity: np.ndarray) -> bool:
-    """Whether these are integers whose sum might exceed int64."""
-    if capacity.dtype == object:
-        return True
-    return capacity.dtype.kind == "i" and float(capacity.max(initial=0)) * capacity.size >= 2.0**62

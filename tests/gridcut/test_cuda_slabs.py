@@ -264,7 +264,7 @@ DEVICES = [[0], [0] * 2, [0] * 3, [0] * 5, [0] * 8, [0, 1], [0, 1, 0], [1, 0, 0,
 
 @pytest.fixture(params=[pytest.param(d, marks=pytest.mark.gpu, id="".join(map(str, d))) for d in DEVICES])
 def devices(request):
-    from gridcut.device.peers import gpu_count
+    from gridcut.device.choose import gpu_count
 
     if max(request.param) >= gpu_count():
         pytest.skip("one GPU only")
