@@ -52,6 +52,16 @@ class Problem(NamedTuple):
         for offset, array in self.edges.items():
             yield f"edges[{offset}]", array
 
+    def array_of(self, key):
+        """The capacities of a terminal, given by its name, or of an offset."""
+        return self.edges[key] if isinstance(key, tuple) else getattr(self, key)
+
+    def with_array(self, key, array) -> "Problem":
+        """The problem with the array of a terminal or an offset replaced."""
+        if isinstance(key, tuple):
+            return self._replace(edges={**self.edges, key: array})
+        return self._replace(**{key: array})
+
     @property
     def empty(self) -> bool:
         return 0 in self.shape or self.items == 0

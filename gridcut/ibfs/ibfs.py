@@ -34,7 +34,7 @@ import numpy as np
 
 from gridcut.core.grid import Grid, index_type
 from gridcut.device import run_threads, thread_count
-from gridcut.device.threads import new_cells, run_team
+from gridcut.device.threads import run_team
 from gridcut.ibfs.forest import MAX_ARCS, Forest, make_work
 from gridcut.ibfs.prepass import start_from_blocks
 from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK, search
@@ -42,17 +42,12 @@ from gridcut.ibfs.strip_tasks import (
     AUGMENTATIONS,
     ENDED,
     FAR_FLOW,
-    FIRST,
     GAVE_UP,
-    LAST,
-    PARENT,
     REPAIRED,
     SEARCHED,
-    STRIPS,
     TAKEN,
     Seams,
     make_tasks,
-    new_state,
     resume,
     run_tasks,
     solve_strip,
@@ -242,19 +237,10 @@ class Run:
             self.forest.label.fill(0)
         self.has_old_trees = True
         self.seams.cut()
-        tasks = make_tasks(bounds, self.seams)
-        waits = np.bincount(tasks[1:, PARENT], minlength=len(tasks))
-        strips = np.flatnonzero(tasks[:, STRIPS] == 1)
-        order = strips[np.argsort(tasks[strips, FIRST])]
-        if samples:
-            first = np.unique(np.linspace(0, len(order) - 1, samples).astype(int))
-            order, samples = np.concatenate([order[first], np.delete(order, first)]), len(first)
-        deepest = np.full((len(tasks), 2), self.deepest)
-        reached, found = np.zeros((len(tasks), 2), np.int64), np.zeros((len(tasks), 3), np.int64)
-        abort, state = new_cells(), new_state()
+        tasks = make_tasks(bounds, self.seams, samples, self.deepest)
+        order, state = tasks.order, tasks.state
         threads = min(self.threads, len(order))
-        cells = int((tasks[order, LAST] - tasks[order, FIRST]).max())
-        cells = max(cells, min(4 * STRIP_CELLS, self.layout.size))  # enough for the first merges
+        cells = max(tasks.size(order), min(4 * STRIP_CELLS, self.layout.size))  # enough for the first merges
         works = [make_work(cells, self.index_type) for _ in range(threads)]
         grid = block_axes(self.layout)
         before = self.stats["augmentations"], self.stats["repaired"]
@@ -263,30 +249,28 @@ class Run:
             task = -1
             while True:
                 task = run_tasks(
-                    tasks, waits, order, stop, samples, FAR, abort, state, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until,
-                    self.patience, deepest, reached, found, grid, self.seams.rises, self.seams.saved,
-                    self.seams.is_cut, self.excess, self.residual, self.steps, self.jump, self.forest, works[which],
-                    task,
+                    tasks, stop, FAR, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until, self.patience, grid, self.seams.arrays,
+                    self.excess, self.residual, self.steps, self.jump, self.forest, works[which], task,
                 )  # fmt: skip
                 if task < 0:
                     break
-                works[which] = make_work(int(tasks[task, LAST] - tasks[task, FIRST]), self.index_type)
+                works[which] = make_work(tasks.size(task), self.index_type)
 
         # One thread sees interrupts between two calls only.
         most = threads if self.callback is not None or threads == 1 else len(order)
         for begin in range(0, len(order), most):
             state[TAKEN], stop = begin, min(begin + most, len(order))
-            run_team(worker, threads, abort)
-            total = found.sum(0)
+            run_team(worker, threads, tasks.abort)
+            total = tasks.found.sum(0)
             self.stats["augmentations"] = before[0] + int(total[AUGMENTATIONS])
             self.stats["repaired"] = before[1] + int(total[REPAIRED])
             self._report("strips", stop, len(order))
             if state[ENDED]:
                 break
-        self.deepest = int(deepest.max())
+        self.deepest = int(tasks.deepest.max())
         self.gave_up = bool(state[ENDED] == GAVE_UP)
         self.stats["searched"] += int(total[SEARCHED])
-        self._report("merge", len(tasks), len(tasks))
+        self._report("merge", len(tasks.table), len(tasks.table))
         return bool(state[ENDED] == FAR_FLOW)
 
     def _report(self, phase, done, count):

@@ -4,11 +4,13 @@ A call from Python takes as long as a small merge, and waits for the interpreter
 `run_tasks`: it solves the next strip, and then merges ranges as long as it is the second to complete one of both.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gridcut.device import inner_kernel, plain_kernel
 from gridcut.device.intrinsics import atomic_add, atomic_load, atomic_store
-from gridcut.device.threads import CELL
+from gridcut.device.threads import CELL, new_cells
 from gridcut.ibfs.forest import FREE, ONE, ORPHAN, ROOT, ZERO, activate, augment, repair, use_depths
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.search import UNTIL_BOTH, deeper, search
@@ -222,6 +224,11 @@ class Seams:
         self.saved = np.empty((len(lines), size), residual.dtype)
         self.is_cut = np.zeros(len(lines), np.uint8)
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What `run_tasks` restores seams from."""
+        return self.rises, self.saved, self.is_cut
+
     def cell(self, line: int) -> int:
         return self.layout.head + line * self.layout.stride[0]
 
@@ -239,31 +246,62 @@ class Seams:
             self.is_cut[i] = 0
 
 
-# Columns of tasks: first and last cell of the range; number of its seam, and first cell after it; number of its strips;
-# number of the task that merges the range with a neighbour (-1: none), and which of its two ranges this one is.
+# Columns of `Tasks.table`: first and last cell of the range; number of its seam, and first cell after it; number of its
+# strips; number of the task that merges the range with a neighbour (-1: none), and which of its two ranges this one is.
 FIRST, LAST, SEAM, MIDDLE, STRIPS, PARENT, SIDE = range(7)
-# Columns of results: numbers of augmentations and of repaired cells; whether the range was searched after a merge.
+# Columns of `Tasks.found`: numbers of augmentations and of repaired cells; whether a range was searched after a merge.
 AUGMENTATIONS, REPAIRED, SEARCHED = range(3)
-TAKEN, SAMPLED, ENDED = 0, CELL, 2 * CELL  # positions in `state`
+TAKEN, SAMPLED, ENDED = 0, CELL, 2 * CELL  # positions in `Tasks.state`, in different cache lines
 FAR_FLOW, GAVE_UP = 1, 2  # values of state[ENDED]
 
 
-def new_state() -> np.ndarray:
-    """What the threads share, in different cache lines."""
-    return np.zeros(3 * CELL, np.int64)
+class Tasks(NamedTuple):
+    """Strips and merges, and what the threads that take them share.
+
+    table, found       a row for each task, see above
+    waits[i]           tasks that have to end before task i
+    order              the strips; from number state[TAKEN] on, they are not taken yet
+    samples            number of strips in `order` that show whether flow goes far
+    deepest[i, side]   bounds of the depths of both ranges of a merge
+    reached[i, side]   numbers of their cells in forests;  -1: the forests are not complete
+    abort, state       no task is begun if abort[0] is set; state[ENDED]: why it was set by a task
+    """
+
+    table: np.ndarray
+    found: np.ndarray
+    waits: np.ndarray
+    order: np.ndarray
+    samples: int
+    deepest: np.ndarray
+    reached: np.ndarray
+    abort: np.ndarray
+    state: np.ndarray
+
+    def size(self, i) -> int:
+        """The number of cells of tasks."""
+        return int((self.table[i, LAST] - self.table[i, FIRST]).max())
 
 
-def make_tasks(bounds, seams) -> np.ndarray:
+def make_tasks(bounds, seams, samples: int, deepest: int) -> Tasks:
     """The strips between the lines `bounds`, and merges of halves to one range, the first task."""
-    tasks: list[list[int]] = []
+    rows: list[list[int]] = []
     parts = [(0, len(bounds) - 1, -1, 0)]
     for begin, end, parent, side in parts:  # grows
         middle = (begin + end) // 2
         first, cell, last = (seams.cell(bounds[i]) for i in (begin, middle, end))
         if end - begin > 1:
-            parts += [(begin, middle, len(tasks), 0), (middle, end, len(tasks), 1)]
-        tasks.append([first, last, middle - 1, cell, end - begin, parent, side])
-    return np.array(tasks, np.int64)
+            parts += [(begin, middle, len(rows), 0), (middle, end, len(rows), 1)]
+        rows.append([first, last, middle - 1, cell, end - begin, parent, side])
+    table, count = np.array(rows, np.int64), len(rows)
+    strips = np.flatnonzero(table[:, STRIPS] == 1)
+    order = strips[np.argsort(table[strips, FIRST])]
+    if samples:
+        sampled = np.unique(np.linspace(0, len(order) - 1, samples).astype(int))
+        order, samples = np.concatenate([order[sampled], np.delete(order, sampled)]), len(sampled)
+    waits = np.bincount(table[1:, PARENT], minlength=count)
+    found, reached = np.zeros((count, 3), np.int64), np.zeros((count, 2), np.int64)
+    deepest_of = np.full((count, 2), deepest)
+    return Tasks(table, found, waits, order, samples, deepest_of, reached, new_cells(), np.zeros(3 * CELL, np.int64))
 
 
 @plain_kernel
@@ -299,39 +337,37 @@ def count_in_forests(first, last, label):
 # args: an entry call
 @plain_kernel
 def run_tasks(
-    tasks, waits, order, stop, samples, far, abort, state, share, least_strips, until, patience, deepest, reached,
-    found, grid, rises, saved, is_cut, excess, residual, step, jump, forest, work, i,
-):  # fmt: skip
+    tasks, stop, far, share, least_strips, until, patience, grid, seams, excess, residual, step, jump, forest, work, i
+):
     """Solve strips; after each, merge its range with the neighbouring one if that is complete, and so up.
 
     Returns -1, or the number of a task that needs longer lists than those of `work`, to be passed as `i` with them.
 
-    waits[i]           tasks that have to end before task i
-    order, stop        the strips; those before `stop` are taken, from number state[TAKEN] on
-    samples, far       if the first `samples` strips repair more than `far` cells per augmentation, the flow goes far
-    abort, state       no task is begun if abort[0] is set; state[ENDED]: why it was set here
+    stop               the strips before this number in the order are taken
+    far                if the sampled strips repair more cells per augmentation, the flow goes far
     share              a merge that repairs more of the cells in forests ends.  Then the range is searched from scratch
                        or, if it has less than `least_strips` strips or the search gives up, the range that contains it
     until, patience    of the search of the whole grid, and of all searches
-    deepest[i, side]   bounds of the depths of both ranges;  reached[i, side]: numbers of cells in forests;  -1: the
-                       forests are not complete
-    grid               as for `aggregate_excess`
+    grid, seams        as for `aggregate_excess`, and `Seams.arrays`
     """
+    table, found, deepest, reached = tasks.table, tasks.found, tasks.deepest, tasks.reached
+    abort, state = tasks.abort, tasks.state
+    rises, saved, is_cut = seams
     stride = grid[1][grid[3]]
     reach = np.int64(0)  # of the arcs across a seam
     for k in range(rises.size):
         reach = deeper(reach, rises[k] * stride)
-    at = samples
+    at = tasks.samples
     while True:
         if i < 0:
             at = atomic_add(state, TAKEN, 1)
             if at >= stop:
                 return -1
-            i = np.int64(order[at])
+            i = np.int64(tasks.order[at])
         while i >= 0:
             if atomic_load(abort, 0):
                 return -1
-            task = tasks[i]
+            task = table[i]
             first, last, parent = task[FIRST], task[LAST], task[PARENT]
             own_until = until if parent < 0 else UNTIL_BOTH
             if work.queue.size <= last - first:
@@ -367,11 +403,11 @@ def run_tasks(
                 return -1
             if not gave_up and (is_strip or found[i, SEARCHED]):
                 cells = count_in_forests(first, last, forest.label)
-            if at < samples and is_strip and atomic_add(state, SAMPLED, 1) == samples - 1:
+            if at < tasks.samples and is_strip and atomic_add(state, SAMPLED, 1) == tasks.samples - 1:
                 augmentations = repaired = np.int64(0)
-                for j in range(samples):
-                    augmentations += found[order[j], AUGMENTATIONS]
-                    repaired += found[order[j], REPAIRED]
+                for j in tasks.order[: tasks.samples]:
+                    augmentations += found[j, AUGMENTATIONS]
+                    repaired += found[j, REPAIRED]
                 if repaired > far * augmentations:
                     state[ENDED] = FAR_FLOW
                     atomic_store(abort, 0, 1)
@@ -380,4 +416,4 @@ def run_tasks(
                 return -1
             deepest[parent, task[SIDE]] = depth
             reached[parent, task[SIDE]] = cells
-            i = np.int64(parent) if atomic_add(waits, parent, -1) == 1 else np.int64(-1)
+            i = np.int64(parent) if atomic_add(tasks.waits, parent, -1) == 1 else np.int64(-1)

@@ -172,43 +172,22 @@ class DeviceDescent(Descent):
 
 
 class DeviceHistory:
-    """`History`, each part of which is copied to the host on first access."""
+    """`History`, copied to the host when it is read; the caller's arguments have their present content then."""
 
-    def __init__(self, problem: DeviceProblem, start, record: list[Move], metric: bool):
-        self._problem, self._start, self._record = problem, start, record
-        self.metric = metric
-
-    @cached_property
-    def problem(self):
-        return self._problem.on_host()
-
-    @property
-    def arguments(self):
-        """The caller's arguments with their present content."""
-        return self._problem.host_arguments()
-
-    @cached_property
-    def start(self) -> np.ndarray:
-        return download(self._problem.raster(self._start)).reshape(self._problem.shape)
-
-    @cached_property
-    def moves(self) -> list[Move]:
-        labels = self.start.ravel().copy()
-        found = []
-        for first, second, pixels, new, energy in self._record:
-            if new is None:
-                pixels = self._problem.pixels_of(download(pixels.words)) if pixels.size else np.empty(0, np.int64)
-                new = np.full(pixels.size, second) if first < 0 else first + second - labels[pixels]
-            labels[pixels] = new
-            found.append(Move(first, second, pixels, new, energy))
-        return found
+    def __init__(self, *parts):
+        self._parts = parts
 
     def __iter__(self):
-        return iter(self._all)
+        problem, start, record, metric = self._parts
+        start = download(problem.raster(start)).reshape(problem.shape)
+        labels, moves = start.ravel().copy(), []
+        for first, second, pixels, new, energy in record:
+            if new is None:
+                pixels = problem.pixels_of(download(pixels.words)) if pixels.size else np.empty(0, np.int64)
+                new = np.full(pixels.size, second) if first < 0 else first + second - labels[pixels]
+            labels[pixels] = new
+            moves.append(Move(first, second, pixels, new, energy))
+        return iter(History(problem.on_host(), problem.host_arguments(), start, moves, metric))
 
     def __reduce__(self):
-        return History, tuple(self._all)
-
-    @property
-    def _all(self) -> History:
-        return History(self.problem, self.arguments, self.start, self.moves, self.metric)
+        return History, tuple(self)

@@ -179,8 +179,8 @@ class DeviceState:
         if not rows:
             return
         trial = self._problem._replace(bound=None)
-        for row, key in rows.items():
-            trial = _with_array(trial, key, given[key], row)
+        for key in rows.values():
+            trial = trial.with_array(key, given[key])
         changed = CapacityArrays(trial, self._capacities.layout)
         largest = self._largest | changed.largest(list(rows))
         bounds = by_arc(largest, layout.arcs)
@@ -189,7 +189,7 @@ class DeviceState:
         arrays = {row: _own(changed, row, given[key]) for row, key in rows.items()}
         problem = trial
         for row, key in rows.items():
-            problem = _with_array(problem, key, arrays[row], row)
+            problem = problem.with_array(key, arrays[row])
         capacities = self._capacities.changed(problem, arrays)
         self.epoch += 1
         state, self._state = self._state, None  # until the change is complete
@@ -285,13 +285,6 @@ def _still_fits(now: NumberTypes, wanted: NumberTypes, bounds: list) -> bool:
     return (now.excess == np.int64 or sum(bounds) <= INT32_MAX) and (
         now.residual != np.uint16 or all(a + b <= MAX_NARROW_SUM for a, b in pairs)
     )
-
-
-def _with_array(problem: Problem, key, array, row: int) -> Problem:
-    """The problem with the array of a terminal or an offset replaced."""
-    if row >= ARC:
-        return problem._replace(edges={**problem.edges, key: array})
-    return problem._replace(**{key: array})
 
 
 def _own(capacities: CapacityArrays, row: int, array) -> DeviceArray:

@@ -210,7 +210,7 @@ class HostState:
     def update(self, given: dict, index: np.ndarray | None) -> None:
         """Apply new capacities of checked types and shapes; `index`: raster indices of their pixels, None: all."""
         self._widen_types(given)
-        given = {key: array.astype(array_of(self.problem, key).dtype, copy=False) for key, array in given.items()}
+        given = {key: array.astype(self.problem.array_of(key).dtype, copy=False) for key, array in given.items()}
         if index is None:
             found = {key: self._compare(key, array) for key, array in given.items()}
         else:
@@ -296,15 +296,15 @@ class HostState:
     def _widen_types(self, given: dict) -> None:
         """Convert our copies to types that hold the new capacities."""
         for key, array in given.items():
-            own = array_of(self.problem, key)
+            own = self.problem.array_of(key)
             dtype = np.promote_types(own.dtype, array.dtype)
             if dtype != own.dtype:
-                problem = with_array(self.problem, key, own.astype(dtype))
+                problem = self.problem.with_array(key, own.astype(dtype))
                 self.problem, self.views = problem, reader(problem, self.grid.layout)
 
     def _compare(self, key, array) -> tuple[np.ndarray, np.ndarray]:
         """Raster indices of the pixels where an array differs from our copy, and its values there."""
-        own = array_of(self.problem, key).reshape(-1)
+        own = self.problem.array_of(key).reshape(-1)
         pixels, values = np.empty(own.size, np.int64), np.empty(own.size, own.dtype)
         view = plane(array, self.problem.shape)
         count = find_changes_kernel(view, own, self.grid.layout.extent, pixels, values)
@@ -322,14 +322,14 @@ class HostState:
                 where = tuple(int(i) for i in np.unravel_index(pixels[at], problem.shape))
                 raise bad_capacity(key if offset is None else f"edges[{key}]", values[at], where)
             values[bad] = 0  # unused capacities, which must not affect the bounds
-        gone = np.maximum.reduce(array_of(problem, key).reshape(-1)[pixels]).item()
+        gone = np.maximum.reduce(problem.array_of(key).reshape(-1)[pixels]).item()
         return Change(key, values, pixels, np.maximum.reduce(values).item(), gone)
 
     def _changed(self, arrays: dict) -> Problem:
         """The problem with copies of other arrays, and no bound."""
         trial = self.problem._replace(bound=None)
         for key, array in arrays.items():
-            trial = with_array(trial, key, _own(array, trial.shape))
+            trial = trial.with_array(key, _own(array, trial.shape))
         return trial
 
     def _bounds_after(self, changes: list[Change]) -> list | None:
@@ -344,9 +344,9 @@ class HostState:
         if self._holds(sum(bounds)) and not shrinks and not (clamped and changes):
             return bounds
         # These bounds never decrease, so compute the true ones before loading a new grid.
-        trial = self._changed({change.key: array_of(self.problem, change.key) for change in changes})
+        trial = self._changed({change.key: self.problem.array_of(change.key) for change in changes})
         for change in changes:
-            array_of(trial, change.key).reshape(-1)[change.pixels] = change.values
+            trial.array_of(change.key).reshape(-1)[change.pixels] = change.values
         bounds = largest_capacities(trial, self.grid.layout)
         if not clamped and self._holds(sum(bounds)):
             return bounds
@@ -374,7 +374,7 @@ class HostState:
         """Write new values to our copy, and adjust the excesses and residuals; the changed cells."""
         key, values, pixels = change.key, change.values, change.pixels
         grid, layout = self.grid, self.grid.layout
-        old = array_of(self.problem, key).reshape(-1)
+        old = self.problem.array_of(key).reshape(-1)
         mask = self.views.mask
         scale = scale_of(grid.unit, None)
         number = np.int32 if layout.size < 2**31 else np.int64
@@ -396,18 +396,6 @@ class HostState:
             state = (layout.step, k, grid.excess, grid.residual, cells)
             count = change_arc_kernel(values, pixels, old, mask, far_mask, both, *where, offset, *rows, *state)
         return cells[:count]
-
-
-def array_of(problem: Problem, key) -> np.ndarray:
-    """The capacities of a terminal, given by its name, or of an offset."""
-    return problem.edges[key] if isinstance(key, tuple) else getattr(problem, key)
-
-
-def with_array(problem: Problem, key, array: np.ndarray) -> Problem:
-    """The problem with the array of a terminal or an offset replaced."""
-    if isinstance(key, tuple):
-        return problem._replace(edges={**problem.edges, key: array})
-    return problem._replace(**{key: array})
 
 
 def _own(array: np.ndarray, shape) -> np.ndarray:
