@@ -169,9 +169,9 @@ def write_heads(target, at, head, first, step, bits):
 
 
 @device_function
-def reset_heights(excess, height, queue, tally, ceiling):
+def reset_heights(graph):
     """List the deficits, which are level 1, and count the nodes with excess."""
-    size = int32(excess.size)
+    size = int32(graph.excess.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
     lane = int32(cuda.laneid)
@@ -181,23 +181,24 @@ def reset_heights(excess, height, queue, tally, ceiling):
         has_deficit = False
         has_excess = False
         if x < size:
-            e = excess[x]
+            e = graph.excess[x]
             has_deficit = e < 0
             has_excess = e > 0
-            height[x] = int32(1) if has_deficit else ceiling
-        append(queue, tally, int32(NODE_COUNTS), int32(0), has_deficit, x)
+            graph.height[x] = int32(1) if has_deficit else graph.ceiling
+        append(graph.queue, graph.tally, int32(NODE_COUNTS), int32(0), has_deficit, x)
         bits = ballot(has_excess)
         if bits != 0 and lane == count_trailing_zeros(bits):
-            cuda.atomic.add(tally, int32(WITH_EXCESS), popcount(bits))
+            cuda.atomic.add(graph.tally, int32(WITH_EXCESS), popcount(bits))
         base = int32(base + threads)
 
 
 @device_function
-def reaches(head, mate, residual, height, a, level, ceiling):
+def reaches(graph, a, level):
     """The node that arc a leads to, and whether this thread has found that it is one level above."""
-    y = head[a]
+    height, ceiling = graph.height, graph.ceiling
+    y = graph.head[a]
     found = False
-    if relaxed_load(height, y) == ceiling and residual[mate[a]] > 0:
+    if relaxed_load(height, y) == ceiling and graph.residual[graph.mate[a]] > 0:
         found = cuda.atomic.cas(height, y, ceiling, int32(level + 1)) == ceiling
     return y, found
 
@@ -211,12 +212,10 @@ def shift_of(nodes, threads):
     return shift
 
 
-# args: not bundled yet
 @device_function
-def expand_by_grid(
-    row, head, mate, residual, excess, height, queue, tally, ceiling, active, level, front, waiting, found, coming
-):
+def expand_by_grid(graph, active, level, front, waiting, found, coming):
     """List the nodes one level above queue[front : front + waiting], by all blocks."""
+    row, head, excess, queue, tally = graph.row, graph.head, graph.excess, graph.queue, graph.tally
     threads = int32(cuda.gridsize(1))
     lane = int32(cuda.laneid)
     shift = shift_of(waiting, threads)
@@ -237,7 +236,7 @@ def expand_by_grid(
             excess_bits = int32(0)
             bit = int32(1)
             while a < last and bit < LAST_BIT:
-                y, is_found = reaches(head, mate, residual, height, a, level, ceiling)
+                y, is_found = reaches(graph, a, level)
                 if is_found:
                     bits = int32(bits | bit)
                     if excess[y] > 0:
@@ -252,13 +251,10 @@ def expand_by_grid(
         base = int32(base + threads)
 
 
-# args: not bundled yet
 @device_function
-def expand_narrow_levels(
-    row, head, mate, residual, excess, height, queue, tally, ceiling, active, active_end,
-    level, front, waiting, found, wanted, top,
-):  # fmt: skip
+def expand_narrow_levels(graph, active, active_end, level, front, waiting, found, wanted, top):
     """Expand levels by one block while they are narrow, and write the state to tally; all its threads call this."""
+    row, excess, queue, tally = graph.row, graph.excess, graph.queue, graph.tally
     counts = cuda.shared.array(6, int32)
     me = int32(cuda.threadIdx.x)
     threads = int32(cuda.blockDim.x)
@@ -281,7 +277,7 @@ def expand_narrow_levels(
             a = int32(row[x] + (i & (step - 1)))
             last = row[x + 1]
             while a < last:
-                y, is_found = reaches(head, mate, residual, height, a, level, ceiling)
+                y, is_found = reaches(graph, a, level)
                 if is_found:
                     queue[end + cuda.atomic.add(counts, slot, int32(1))] = y
                     if excess[y] > 0:
@@ -308,32 +304,31 @@ REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
 
 
 @device_function
-def push_along(head, mate, residual, excess, height, a, level, left):
+def push_along(graph, a, level, left):
     """Push along an arc: (its head, the amount, whether the head has excess now and had none before)."""
+    residual = graph.residual
     # All three are read unconditionally, so that the residual does not wait for the height.
     r = residual[a]
-    y = head[a]
+    y = graph.head[a]
     amount = int64(0)
     has_received = False
-    if is_admissible(level, height[y]) and r > 0:
+    if is_admissible(level, graph.height[y]) and r > 0:
         amount = int64(push_amount(left, r))
         residual[a] = r - amount
-        residual[mate[a]] += amount
-        before = cuda.atomic.add(excess, y, amount)
+        residual[graph.mate[a]] += amount
+        before = cuda.atomic.add(graph.excess, y, amount)
         has_received = before <= 0 and before + amount > 0
     return y, amount, has_received
 
 
-# args: not bundled yet
 @device_function
-def push_by_grid(
-    row, head, mate, residual, excess, height, queue, tally, active, first, own, level, front, waiting, slot
-):
+def push_by_grid(graph, active, first, own, level, front, waiting, slot):
     """Push the excess of one level to the next one, by all blocks.
 
     Nodes of the level with excess: active[first : first + own] since the search, queue[front : front + waiting] since
     the wave reached them.
     """
+    row, head, excess, queue, tally = graph.row, graph.head, graph.excess, graph.queue, graph.tally
     threads = int32(cuda.gridsize(1))
     lane = int32(cuda.laneid)
     end = int32(front + waiting)
@@ -355,7 +350,7 @@ def push_by_grid(
             bits = int32(0)
             bit = int32(1)
             while a < last and left > 0 and bit < LAST_BIT:
-                _, amount, has_received = push_along(head, mate, residual, excess, height, a, level, left)
+                _, amount, has_received = push_along(graph, a, level, left)
                 left -= amount
                 if has_received:
                     bits = int32(bits | bit)
@@ -368,12 +363,10 @@ def push_by_grid(
         base = int32(base + threads)
 
 
-# args: not bundled yet
 @device_function
-def push_narrow_levels(
-    row, head, mate, residual, excess, height, queue, tally, active, active_end, level, front, waiting
-):
+def push_narrow_levels(graph, active, active_end, level, front, waiting):
     """Push level by level with one block while few nodes have excess; all its threads call this."""
+    row, excess, queue, tally = graph.row, graph.excess, graph.queue, graph.tally
     counts = cuda.shared.array(3, int32)
     me = int32(cuda.threadIdx.x)
     if me < 3:
@@ -394,7 +387,7 @@ def push_narrow_levels(
             last = row[x + 1]
             left = int64(relaxed_load(excess, x))
             while a < last and left > 0:
-                y, amount, has_received = push_along(head, mate, residual, excess, height, a, level, left)
+                y, amount, has_received = push_along(graph, a, level, left)
                 left -= amount
                 if has_received:
                     queue[end + cuda.atomic.add(counts, slot, int32(1))] = y
@@ -415,13 +408,14 @@ def push_narrow_levels(
 
 
 @cuda_kernel(max_registers=REGISTERS)
-def wave_kernel(row, head, mate, residual, excess, height, queue, tally, ceiling, active, active_end, stuck):
+def wave_kernel(graph, active, active_end, stuck):
     """One phase; requires a cooperative launch, and a tally of zeros.
 
     Afterwards, tally[FOUND] of the tally[WITH_EXCESS] nodes with excess had been found before the wave.
     """
+    tally = graph.tally
     thread = int32(cuda.grid(1))
-    reset_heights(excess, height, queue, tally, ceiling)
+    reset_heights(graph)
     if thread == 0:
         active_end[0] = 0
     grid_sync()
@@ -440,10 +434,7 @@ def wave_kernel(row, head, mate, residual, excess, height, queue, tally, ceiling
             tally[EXCESS_COUNTS + next_slot(coming)] = 0
         if waiting <= NARROW:
             if cuda.blockIdx.x == 0:
-                expand_narrow_levels(
-                    row, head, mate, residual, excess, height, queue, tally, ceiling, active, active_end,
-                    level, front, waiting, found, wanted, top,
-                )  # fmt: skip
+                expand_narrow_levels(graph, active, active_end, level, front, waiting, found, wanted, top)
             grid_sync()
             front = relaxed_load(tally, int32(FRONT))
             waiting = relaxed_load(tally, int32(WAITING))
@@ -453,10 +444,7 @@ def wave_kernel(row, head, mate, residual, excess, height, queue, tally, ceiling
         else:
             if thread == 0:
                 active_end[level] = found
-            expand_by_grid(
-                row, head, mate, residual, excess, height, queue, tally, ceiling, active,
-                level, front, waiting, found, coming,
-            )  # fmt: skip
+            expand_by_grid(graph, active, level, front, waiting, found, coming)
             grid_sync()
             front = int32(front + waiting)
             waiting = relaxed_load(tally, int32(NODE_COUNTS + coming))
@@ -483,9 +471,7 @@ def wave_kernel(row, head, mate, residual, excess, height, queue, tally, ceiling
         own = int32(active_end[level] - first)
         if own + waiting <= NARROW:
             if cuda.blockIdx.x == 0:
-                push_narrow_levels(
-                    row, head, mate, residual, excess, height, queue, tally, active, active_end, level, front, waiting
-                )
+                push_narrow_levels(graph, active, active_end, level, front, waiting)
             grid_sync()
             front = relaxed_load(tally, int32(FRONT))
             waiting = relaxed_load(tally, int32(WAITING))
@@ -494,10 +480,7 @@ def wave_kernel(row, head, mate, residual, excess, height, queue, tally, ceiling
             following = next_slot(slot)
             if thread == 0:
                 tally[RECEIVED_COUNTS + following] = 0
-            push_by_grid(
-                row, head, mate, residual, excess, height, queue, tally, active,
-                first, own, level, front, waiting, slot,
-            )  # fmt: skip
+            push_by_grid(graph, active, first, own, level, front, waiting, slot)
             grid_sync()
             front = int32(front + waiting)
             waiting = relaxed_load(tally, int32(RECEIVED_COUNTS + slot))
@@ -517,12 +500,11 @@ def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
     lists = allocate((graph.nodes, np.int32), (graph.nodes + 2, np.int32))  # active, active_end
     zeros = np.zeros(TALLY_SIZE, np.int32)
     stuck = 0
-    blocks = min(
-        most_blocks(wave_kernel, (*on_device, *lists, np.int32(stuck)), THREADS), blocks_of(graph.nodes, THREADS)
-    )
+    most = most_blocks(wave_kernel, (on_device, *lists, np.int32(stuck)), THREADS)
+    blocks = min(most, blocks_of(graph.nodes, THREADS))
     while True:
         overwrite(on_device.tally, zeros)
-        launch(wave_kernel, blocks, THREADS, *on_device, *lists, np.int32(stuck))
+        launch(wave_kernel, blocks, THREADS, on_device, *lists, np.int32(stuck))
         tally = download(on_device.tally)
         stats["launches"] += 1
         stats["levels"] += int(tally[LEVELS])

@@ -6,12 +6,6 @@ A function is named after the file of its kernels, and returns [(name, kernel, a
 from gridcut.device.cuda_types import float64, int32, int64, types, uint8, uint16, uint32
 
 
-def _graph_types(number):
-    """Argument types of a GraphOnDevice whose capacities are `number`."""
-    index = int32[::1]
-    return (index, index, index, number[::1], number[::1], index, index, index, int32)
-
-
 def _step_types(unrolled: int):
     """Argument types of flat_steps(step, unrolled)."""
     return types.UniTuple(int32, 4), types.UniTuple(int32, unrolled), int32[::1]
@@ -121,12 +115,14 @@ def pixel_kernels():
 
 
 def graph_waves_cuda():
-    from gridcut.graph.graph_waves_cuda import wave_kernel
+    from gridcut.graph.graph_waves_cuda import GraphOnDevice, wave_kernel
 
-    return [
-        (f"graph_waves {number}", wave_kernel, (*_graph_types(number), int32[::1], int32[::1], int32))
-        for number in (int32, int64)
-    ]
+    index, listed = int32[::1], []
+    for number in (int32, int64):
+        arrays = (index, index, index, number[::1], number[::1], index, index, index, int32)
+        graph = types.NamedTuple(arrays, GraphOnDevice)
+        listed.append((f"graph_waves {number}", wave_kernel, (graph, index, index, int32)))
+    return listed
 
 
 def problem_cuda():
