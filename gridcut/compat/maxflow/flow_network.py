@@ -120,27 +120,15 @@ def _sum(one, other):
 
 
 def _edges(shape: tuple[int, ...], arcs: list) -> dict:
-    """The edges for `max_flow`, in which an offset without its opposite stands for both directions."""
-    zeros = (0,) * len(shape)
-    forward: dict = {}  # by offsets > 0: from p to p + offset, at p
-    back: dict = {}  # from p to p - offset, at p
-    both: dict = {}  # in both directions, at p
+    """The edges for `max_flow`, each offset with its opposite, which would else have the same capacity."""
+    edges: dict = {}
     for offset, capacity, symmetric in arcs:
-        later = max(offset, _opposite(offset))
-        if symmetric and offset < zeros:  # the same edges, given at their other ends
-            capacity = _moved(capacity, shape, later)
-        table = both if symmetric else forward if offset > zeros else back
-        table[later] = _sum(table[later], capacity) if later in table else capacity
-    edges = {}
-    for later in {**forward, **back, **both}:
-        one_way, reverse, two_way = (table.get(later, 0) for table in (forward, back, both))
-        if np.ndim(one_way) == np.ndim(reverse) == 0 and one_way == reverse:
-            edges[later] = _sum(two_way, one_way)
-        else:
-            edges[later] = _sum(one_way, two_way)
-            edges[_opposite(later)] = _sum(reverse, _moved(two_way, shape, _opposite(later)))
+        opposite = _opposite(offset)
+        back = _moved(capacity, shape, opposite) if symmetric else np.int64(0)
+        for key, one in ((offset, capacity), (opposite, back)):
+            edges[key] = _sum(edges[key], one) if key in edges else one
     edges = {offset: np.broadcast_to(one, shape) if np.ndim(one) else one for offset, one in edges.items()}
-    return edges or {(*zeros[1:], 1): np.int64(0)}
+    return edges or {(*(0,) * (len(shape) - 1), 1): np.int64(0)}
 
 
 def _opposite(offset) -> tuple[int, ...]:
