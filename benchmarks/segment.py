@@ -27,7 +27,8 @@ import numpy as np
 
 from apps.common.images import InputError, read_image, to_bytes
 from apps.run.inputs import find_by_stem
-from apps.segmentation.instances import crop_of, label_boxes
+from apps.segmentation.fit import around
+from apps.segmentation.instances import label_boxes
 from apps.segmentation.marks import BACKGROUND, OBJECT
 from apps.segmentation.mask_scores import read_truth, score
 from apps.segmentation.segmentation import segment_marked
@@ -192,10 +193,9 @@ def grabcut_of_boxes(rgb, boxes):
     """Labels (H, W) of `grabcut` in the crop of each box; later boxes prevail."""
     labels = np.zeros(rgb.shape[:2], int)
     for value, box in enumerate(boxes, 1):
-        crop, inner = crop_of(box, labels.shape)
-        part = rgb[crop]
+        crop = around((slice(box[1], box[3]), slice(box[0], box[2])), labels.shape)
         with contextlib.suppress(cv2.error, InputError):
-            labels[crop][grabcut(part, marks_of_box(inner, part.shape[:2]))] = value
+            labels[crop][grabcut(rgb[crop], marks_of_box(box, labels.shape)[crop])] = value
     return labels
 
 

@@ -22,6 +22,12 @@ def bounds(mask: np.ndarray) -> Rectangle | None:
     return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
 
 
+def area(part: Rectangle) -> int:
+    """Pixels of a rectangle."""
+    rows, columns = part
+    return (rows.stop - rows.start) * (columns.stop - columns.start)
+
+
 def widened(part: Rectangle, margin: int, shape: tuple[int, ...]) -> Rectangle:
     """A rectangle with a margin of that many pixels on each side, inside an image of this shape (H, W, ...)."""
     (rows, columns), (H, W) = part, shape[:2]

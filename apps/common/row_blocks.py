@@ -50,6 +50,18 @@ def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = Non
     return results
 
 
+def on_one_thread(task: Callable[[], Any]) -> Any:
+    """Run a task whose kernels use one thread, because others run at the same time."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        return task()
+    finally:
+        numba.set_num_threads(before)
+
+
 def in_halves(work: Callable[[int, int], object], height: int) -> None:
     """Call work(first, last) for the upper and the lower half of the rows concurrently: for rows that take long."""
     in_parallel([partial(work, 0, height // 2), partial(work, height // 2, height)])

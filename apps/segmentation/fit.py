@@ -10,6 +10,18 @@ one ended, if it meets the labels found there.  Of the results for one object, i
 best (see below).  An object that is not plausible (`is_plausible`) does not win.  If none is, the deepest pixels of a
 box are constrained to be object, and the costs of a mask are multiplied by FIRM.
 
+A box is segmented in the part of the image `around` it, so the labels do not depend on what is far away, and many boxes
+are found as one is.  The starts by depth in the box are of one kind, and each start of `rival_of` is of its own.  Of
+each kind, the result of least C is taken, and of these the one of least
+
+    C(x) / n  -  SPAN_COST * s(x)
+
+with n the pixels of the box, and s the share of it that the rectangle around the object covers: a user draws a box that
+touches the object.  Edges count by the size of the part, as in large images, so an enlarged image has the same object.
+Where more than 1 - ALIKE of what is further away has colours that the ring around the box lacks, such as those of
+another scene, only the pixels of the box and the ring are compared.  If another result differs and is worse by less
+than UNDECIDED, the image does not decide, and the result has it as its `rival`.
+
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
 
@@ -40,25 +52,31 @@ import numpy as np
 
 import gridcut
 from apps.common.clock import Clock
+from apps.common.rectangles import Rectangle, area, bounds
+from apps.common.row_blocks import in_parallel, on_one_thread
 from apps.segmentation.colour_models import Palette
 from apps.segmentation.connected_parts import keep_parts, tidied
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.grid_cut import GridCut, labels_of, minimum, outline_cost
 from apps.segmentation.hints import Hints
-from apps.segmentation.image_sizes import at_centres, reduced_shape
+from apps.segmentation.image_sizes import at_centres, interpolated, reduced_shape
 from apps.segmentation.marks import BACKGROUND, OPEN
-from apps.segmentation.model import ImageView, Models, Prior, prior_of
-from apps.segmentation.terms import BOX_SMOOTHNESS, FORBIDDEN, SMOOTHNESS
+from apps.segmentation.model import MIN_RING, ImageView, Models, Prior, prior_of, rival_of
+from apps.segmentation.terms import BOX_SMOOTHNESS, FORBIDDEN, REDUCED_PIXELS, SMOOTHNESS
 from gridcut.device import DeviceName
 
 MAX_CHANGED_SHARE = 0.001  # labels stay if at most this share of the pixels changed
 SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible object is found
 BOX_SPAN = 0.5  # least share of the width, and of the height, of a box that its object spans
 BIN = 3.0  # Lab units: side of a bin
+AROUND = 0.5  # of a box's side: width of the part of the image around it
+WIDE_BIN, ALIKE = 10.0, 0.95  # Lab units, and share of the pixels whose bins occur in the ring around a box
+SPAN_COST = 0.3  # nats per pixel of a box that the rectangle around its object does not cover
+UNDECIDED = 0.02  # nats per pixel of a box, by which the best result must be better than others
+SAME = 0.9  # overlap from which two results are one
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
 LARGE_PIXELS = 1_000_000  # images with more pixels are reduced for several objects
-REDUCED_PIXELS = 250_000  # to this number, which the constants were chosen for
 SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
 PIN_HOLE = 10  # pixels; smaller ones are removed too, in small images those of less than PIN_SHARE of the image
 PIN_SHARE = 1e-4
@@ -72,7 +90,9 @@ class Found(NamedTuple):
 
     marks    that constrained the cut
     solved   the last cut; of one object in an image that is not large, later cuts may have made it stale
-    small    of the reduced image, for a large one; or None
+    small    of the reduced image, for a large one, or of the part of the image around a box; or None
+    where    this part, for a box; or None
+    rival    other labels that fit a box about as well; or None
     """
 
     labels: np.ndarray
@@ -81,6 +101,8 @@ class Found(NamedTuple):
     marks: np.ndarray
     solved: Any
     small: "Found | None" = None
+    where: Rectangle | None = None
+    rival: np.ndarray | None = None
 
     @property
     def mask(self) -> np.ndarray:
@@ -105,6 +127,44 @@ def find_labels(
     certificate, are those of the cut before this.
     """
     clock = Clock() if clock is None else clock
+    box = bounds(hints.marks == OPEN) if hints.is_box and hints.is_single else None
+    if box is None:
+        return _found(view, hints, device, clock, check, grid)
+    where = around(box, view.shape)
+    return _of_whole(_found(view.part(where), hints.part(where), device, clock, check, None), where, hints)
+
+
+def around(box: Rectangle, shape: tuple[int, ...]) -> Rectangle:
+    """The part of an image (H, W) in which the object of a box is found: wider by AROUND of the box on each side."""
+    margins = [max(MIN_RING, int(AROUND * (side.stop - side.start))) for side in box]
+    rows, columns = (
+        slice(max(0, side.start - margin), min(size, side.stop + margin))
+        for side, margin, size in zip(box, margins, shape, strict=True)
+    )
+    return rows, columns
+
+
+def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
+    """What was found in a part of an image as labels of all of it."""
+
+    def whole(values: np.ndarray) -> np.ndarray:
+        """Values (..., h, w) of the part, and zeros around them."""
+        every = np.zeros((*values.shape[:-2], *hints.marks.shape), values.dtype)
+        every[(..., *where)] = values
+        return every
+
+    location = part.models.location
+    if location is not None:
+        location = whole(interpolated(location, part.labels.shape))
+    models = part.models._replace(location=location)
+    rival = None if part.rival is None else whole(part.rival)
+    return Found(whole(part.labels), models, part.energies, hints.marks, part.solved, part, where, rival)
+
+
+def _found(
+    view: ImageView, hints: Hints, device: DeviceName, clock: Clock, check: Check, grid: GridCut | None
+) -> Found:
+    """As `find_labels`, with all of the view."""
     at, said = at_working_size(view, hints)
     clock.charge("reduce")
     edges = at.begin_edges(said.is_box)  # with the colours and the distances
@@ -117,19 +177,22 @@ def find_labels(
     edges()
     clock.charge("edges")
     grid.start_over()  # the result must not depend on earlier fits
-    for is_last in (False, True):
-        found: list[Found] = []
-        for counts in prior.initial:
-            found.append(fitted(at, said, prior, marks, counts, found, grid, clock, check))
-        if is_last or not said.is_single:
-            break
-        plausible = [one for one in found if is_plausible(one.mask, said.marks)]
-        found = plausible or found
-        stronger = None if plausible else _stronger(at, said, prior, found)
-        if stronger is None:
-            break
-        prior, marks = stronger
-    best = min(found, key=partial(_cost_of_mask, at, edges()) if said.is_single and len(found) > 1 else _energy)
+    near: np.ndarray | bool = True
+    tasks = [partial(found_from, at, said, prior, marks, grid, clock, check)]
+    if said.is_box and said.labelling is None:
+        rival = rival_of(at, said)
+        other, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), Clock(), check), rival.near
+        tasks = [partial(on_one_thread, task) for task in (*tasks, other)]
+    found, *others = in_parallel(tasks)
+    if said.is_single:
+        kinds = [found, *([one] for kind in others for one in kind)]
+        plausible = [[one for one in kind if is_plausible(one.mask, marks)] for kind in kinds]
+        stronger = None if any(plausible) else _stronger(at, said, prior, found)
+        if stronger is not None:
+            plausible = [found_from(at, said, *stronger, grid, clock, check)]
+        best = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
+    else:
+        best = min(found, key=lambda one: one.energies[-1])
     best = with_parts_reassigned(at, said, best, edges(), device)
     clock.charge("parts")
     return tidy(view, hints, best if at is view else _placed(view, hints, at, said, best, clock), clock)
@@ -167,6 +230,14 @@ def _stronger(view: ImageView, hints: Hints, prior: Prior, found: list["Found"])
     return None
 
 
+def found_from(view, hints, prior, marks, grid, clock, check) -> list[Found]:
+    """The results of fits and cuts from each of the prior's initial weights."""
+    found: list[Found] = []
+    for counts in prior.initial:
+        found.append(fitted(view, hints, prior, marks, counts, found, grid, clock, check))
+    return found
+
+
 def fitted(view, hints, prior, marks, counts, others, grid, clock, check) -> Found:
     """Alternate fits and cuts from weights `counts` of colours or levels; `others` are results of other weights."""
     best: Found | None = None
@@ -188,7 +259,7 @@ def fitted(view, hints, prior, marks, counts, others, grid, clock, check) -> Fou
         best = Found(labels, models, (*(best.energies if best else ()), energy), marks, grid.solved)
         if stays:
             break
-        present = [view.counts(labels == value) for value in prior.values]
+        present = [view.counts((labels == value) & prior.near) for value in prior.values]
         if not all(count.any() for count in present):
             break
         counts = prior.blended(present)
@@ -259,25 +330,53 @@ def is_plausible(mask: np.ndarray, marks: np.ndarray) -> bool:
     )
 
 
-def _energy(found: Found) -> float:
-    return found.energies[-1]
+def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dict, near: np.ndarray | bool) -> Found:
+    """The result of least C; in a box, of those of each kind the one of least C and SPAN_COST, as above.
+
+    near   pixels beside the box, bool (H, W), or True without a box
+
+    If another one that differs is about as good, it is the `rival` of the result.
+    """
+    if len(kinds) == len(kinds[0]) == 1:
+        return kinds[0][0]
+    box = None if near is True else bounds(hints.marks == OPEN)
+    among = True if box is None else _like_the_ring(view, hints, near)
+    ranked: list[tuple[float, int, Found]] = []
+    for kind in kinds:
+        costs = [colour_cost(view.palette, one.mask, among) + outline_cost(one.mask, edges) for one in kind]
+        best = kind[np.argmin(costs)]
+        if box is None or len(kinds) == 1:
+            return best
+        span = bounds(best.mask)
+        covered = (area(span) if span else 0) / area(box)
+        ranked.append((min(costs) / area(box) - SPAN_COST * covered, len(ranked), best))
+    (least, _, best), *others = sorted(ranked)
+    for cost, _, other in others:
+        same = SAME * np.count_nonzero(best.mask | other.mask)
+        if cost < least + UNDECIDED and np.count_nonzero(best.mask & other.mask) < same:
+            return best._replace(rival=other.labels)
+    return best
 
 
-def _cost_of_mask(view: ImageView, edges: dict, found: Found) -> float:
-    """C of a result."""
-    return colour_cost(view.palette, found.mask) + outline_cost(found.mask, edges)
+def _like_the_ring(view: ImageView, hints: Hints, near) -> np.ndarray | bool:
+    """The pixels in which results of a box are compared: all if what is not near has the colours of the ring."""
+    bins, far = _bins_of(view.palette, WIDE_BIN), view.counts(~near)
+    is_known = np.bincount(bins, view.counts(near & (hints.marks == BACKGROUND))) > 0
+    return True if far[is_known[bins]].sum() >= ALIKE * far.sum() else near
 
 
-def colour_cost(palette: Palette, mask: np.ndarray) -> float:
-    """The first sum of C for a mask, bool (H, W), in nats."""
-    box = np.floor(palette.colour / BIN).astype(np.int64)
-    box -= box.min(axis=0)
-    width = box.max(axis=0) + 1
-    entry_bin = (box[:, 0] * width[1] + box[:, 1]) * width[2] + box[:, 2]
-    entry_bin = np.unique(entry_bin, return_inverse=True)[1]
-    whole = np.bincount(entry_bin, palette.count)
-    inside = np.bincount(entry_bin, palette.counts(mask))
+def colour_cost(palette: Palette, mask: np.ndarray, among: np.ndarray | bool = True) -> float:
+    """The first sum of C for a mask, bool (H, W), in nats, of the pixels `among`, bool (H, W) or True for all."""
+    bins = _bins_of(palette, BIN)
+    whole = np.bincount(bins, palette.count if among is True else palette.counts(np.asarray(among)))
+    inside = np.bincount(bins, palette.counts(mask & among))
     return _coded(inside) + _coded(whole - inside)
+
+
+def _bins_of(palette: Palette, side: float) -> np.ndarray:
+    """The bin of each colour of a palette, a cube of `side` Lab units."""
+    box = np.floor(palette.colour / side).astype(np.int64)
+    return np.unique(box, axis=0, return_inverse=True)[1].ravel()
 
 
 def _coded(count):
@@ -301,7 +400,8 @@ def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Fo
         labels = keep_parts(labels, hints.anchors, hints.keep)
     elif hints.keep == "touching":  # without a background, parts that touch no mark become part of others
         labels = tidied(labels, hints.anchors, labels.size + 1)
-    return small._replace(labels=labels, small=small)
+    rival = None if small.rival is None else at_centres(small.rival, view.shape)
+    return small._replace(labels=labels, small=small, rival=rival)
 
 
 def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:
@@ -320,5 +420,7 @@ def certifiable(view: ImageView, hints: Hints, found: Found, device: DeviceName)
     """The last cut with `check`, solved again if it is stale."""
     if not isinstance(found.solved, gridcut.Cut):
         return found.solved
+    if found.where is not None and found.small is not None:
+        view, hints, found = view.part(found.where), hints.part(found.where), found.small
     view = view if found.small is None else working_view(view, hints)
     return minimum(view.costs(found.models).everywhere(found.marks), view.edges(hints.is_box), device)

@@ -139,6 +139,11 @@ class Hints:
         if self.keep == "touching" and not self.has_object:
             raise InputError("keep touching needs object strokes, but there are none; use all or largest")
 
+    def part(self, where: Rectangle) -> "Hints":
+        """What nothing but a box says, in a rectangle of the image that contains the box."""
+        labelling = None if self.labelling is None else self.labelling[where]
+        return replace(self, strokes=self.marks[where], box=None, labelling=labelling)
+
     def reduced(self, shape: tuple[int, ...]) -> "Hints | None":
         """The hints at a smaller size; None if marks, the open pixels or the mask are lost in it."""
         marks, whole, mask = reduced_marks_by_share(self.marks, shape), self.mask, None
@@ -255,16 +260,19 @@ def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
     return inside
 
 
-def remarks_on(mask: np.ndarray, strokes: np.ndarray | None = None) -> tuple[str, ...]:
+def remarks_on(mask: np.ndarray, strokes: np.ndarray | None = None, rival: np.ndarray | None = None) -> tuple[str, ...]:
     """Warnings about an object that is empty or covers nearly the whole image, and about strokes that it surrounds.
 
     strokes   marks of strokes to check; or None
+    rival     another object that fits the box about as well; or None
     """
     share = np.count_nonzero(mask) / mask.size
     if share == 0:
         return ("the object is empty; add object strokes, or draw the box around the whole object",)
     if share > NEARLY_ALL:
         return (f"the object covers {100 * share:.1f} % of the image; add background strokes",)
+    if rival is not None:
+        return ("another object fits the box about as well; check the outline, and correct it with a stroke",)
     found = [] if strokes is None else surrounded_strokes(mask, strokes)
     if not found:
         return ()

@@ -1,8 +1,7 @@
 """The objects in many boxes of one image: every box has its own label.
 
-Each box is segmented as `segment(box=...)` segments it, in a crop with a margin of MARGIN around it; the pixels of the
-crop outside the box are background.  The colours of a crop describe an object and its surroundings better than those of
-the whole image, and time depends on the boxes only.
+Each box is segmented as `segment(box=...)` segments it, in the part of the image around it (`around`): its colours
+describe an object and its surroundings better than those of the whole image, and time depends on the boxes only.
 
 Where boxes overlap, one cut with several labels decides.  For each connected set R of pixels that are in two boxes or
 more, it minimises
@@ -33,21 +32,17 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import to_rgb
 from apps.common.rectangles import Rectangle, relative, widened
-from apps.common.row_blocks import in_parallel
+from apps.common.row_blocks import in_parallel, on_one_thread
 from apps.common.suggestions import suggests
-from apps.segmentation.fit import Found, find_labels
+from apps.segmentation.fit import Found, around, find_labels
 from apps.segmentation.grid_cut import minimum
-from apps.segmentation.hints import Hints, Shares, part_of, shares_of
+from apps.segmentation.hints import Hints, Shares, part_of
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, is_inside, labels_in
 from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import box_inside, marks_of_box
 from apps.segmentation.terms import FORBIDDEN
 from gridcut.device import DeviceName, resolve
 from gridcut.device.result import GridResult
-
-MARGIN = 0.1  # around a box in its crop, on each side, as a share of the square root of the box's area
-MIN_MARGIN = 4  # pixels
-CROP_BITS = 5  # of each channel in the palette of a crop: half the time of 6, and masks as good (of 70 boxes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,7 +60,7 @@ class Instances(GridResult):
     device : str
         Device that solved the cuts.
     notes : tuple of str
-        What was unusual: boxes without a pixel, objects that are empty.
+        What was unusual: boxes without a pixel, objects that are empty, boxes that fit two objects about equally well.
     """
 
     labels: np.ndarray
@@ -95,18 +90,18 @@ def with_boxes_found(
         return hints
     known, earlier = {} if known is None else known, dict(known or {})
     known.clear()
-    image, values = view.image(), np.zeros(view.shape, np.int16)
+    values = np.zeros(view.shape, np.int16)
     if hints.mask is not None:
         values[...] = hints.mask if hints.mask.dtype == np.int16 else is_inside(hints.mask)
     for label, box in sorted(hints.boxes.items(), key=lambda item: _area(item[1]), reverse=True):
-        rows, columns = part_of(box, view.shape)
-        crop, inner = crop_of((columns.start, rows.start, columns.stop, rows.stop), view.shape)
-        given, outside = hints.marks[crop], marks_of_box(inner, hints.marks[crop].shape)
+        crop = around(part_of(box, view.shape), view.shape)
+        rows, columns = relative(part_of(box, view.shape), crop)
+        given = hints.marks[crop]
+        outside = marks_of_box((columns.start, rows.start, columns.stop, rows.stop), given.shape)
         marks = np.where(given == OPEN, outside, given == label).astype(np.int16)
-        closed = None if view.closed is None else view.closed[crop]
-        key = label, box, *(sha256(one.tobytes()).digest() for one in (marks, closed) if one is not None)
+        alone = view.part(crop)
+        key = label, box, *(sha256(one.tobytes()).digest() for one in (marks, alone.closed) if one is not None)
         if key not in earlier:
-            alone = ImageView(partial(image.__getitem__, crop), marks.shape, bits=CROP_BITS).without(closed)
             found = find_labels(alone, Hints(marks, boxes={OBJECT: box}), device, check=check).mask
             earlier[key] = found if found.any() else marks != BACKGROUND
         known[key] = earlier[key]
@@ -164,7 +159,8 @@ def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "a
     Warns
     -----
     UserWarning
-        Boxes that are empty or outside the image, which have no object, and boxes in which no object was found.
+        Boxes that are empty or outside the image, which have no object, boxes in which no object was found, and boxes
+        that fit two objects about equally well, of which one was taken.
 
     See Also
     --------
@@ -192,9 +188,10 @@ def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceN
     clock, shape = Clock(), rgb.shape[:2]
     inside = {value: box_inside(box, shape) for value, box in enumerate(boxes, 1)}
     valid = {value: box for value, box in inside.items() if box is not None}
-    tasks = [partial(_segmented, rgb, box, device) for box in valid.values()]
+    whole = ImageView(lambda: rgb, shape)
+    tasks = [partial(_segmented, whole, (slice(y0, y1), slice(x0, x1)), device) for x0, y0, x1, y1 in valid.values()]
     if len(tasks) > 1:
-        tasks = [partial(_on_one_thread, task) for task in tasks]
+        tasks = [partial(on_one_thread, task) for task in tasks]
     parts = dict(zip(valid, in_parallel(tasks), strict=True))
     clock.charge("boxes")
     labels = np.zeros(shape, np.uint8 if len(boxes) < 256 else np.uint16)
@@ -202,7 +199,6 @@ def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceN
     for value, part in parts.items():
         labels[part.crop][part.found.mask] = value
         cover[part.box] += 1
-    whole = ImageView(lambda: rgb, shape)
     for region, where in _regions(cover > 1):
         _decide(whole, labels, parts, region, where, device)
     clock.charge("overlaps")
@@ -210,6 +206,7 @@ def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceN
     notes = [
         _note([value for value in inside if value not in valid], "{} empty or outside the image: {}"),
         _note([value for value in valid if not sizes[value]], "{} without an object: {}"),
+        _note([one for one, part in parts.items() if part.found.rival is not None], "{} that two objects fit: {}"),
     ]
     return Instances(labels, valid, clock.total(), resolve(device), tuple(filter(None, notes)))
 
@@ -219,33 +216,12 @@ def _note(values: list[int], text: str) -> str:
     return text.format("box" if len(values) == 1 else "boxes", numbers) if values else ""
 
 
-def _on_one_thread(task: Callable[[], _Part]) -> _Part:
-    """Run a task whose kernels use one thread, because others run at the same time."""
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        return task()
-    finally:
-        numba.set_num_threads(before)
-
-
-def crop_of(box: tuple[int, int, int, int], shape: tuple[int, ...]) -> tuple[Rectangle, tuple[int, int, int, int]]:
-    """The crop in which a box of an image (H, W) is segmented, and the box in it."""
-    x0, y0, x1, y1 = box
-    margin = max(MIN_MARGIN, round(MARGIN * ((x1 - x0) * (y1 - y0)) ** 0.5))
-    rows, columns = crop = widened((slice(y0, y1), slice(x0, x1)), margin, shape)
-    return crop, (x0 - columns.start, y0 - rows.start, x1 - columns.start, y1 - rows.start)
-
-
-def _segmented(rgb: np.ndarray, box: tuple[int, int, int, int], device: DeviceName) -> _Part:
-    """Segment a box in its crop."""
-    crop, inner = crop_of(box, rgb.shape[:2])
-    part = rgb[crop]
-    hints = Hints(marks_of_box(inner, part.shape[:2]), boxes={OBJECT: shares_of(inner, part.shape[:2])})
-    view = ImageView(lambda: part, part.shape[:2], bits=CROP_BITS)
-    return _Part((slice(box[1], box[3]), slice(box[0], box[2])), crop, view, find_labels(view, hints, device))
+def _segmented(whole: ImageView, box: Rectangle, device: DeviceName) -> _Part:
+    """Segment a box in the part of the image around it."""
+    where = around(box, whole.shape)
+    view, (rows, columns) = whole.part(where), relative(box, where)
+    hints = Hints(marks_of_box((columns.start, rows.start, columns.stop, rows.stop), view.shape))
+    return _Part(box, where, view, find_labels(view, hints, device))
 
 
 def _regions(several: np.ndarray) -> Iterator[tuple[Rectangle, np.ndarray]]:
@@ -276,7 +252,8 @@ def _decide(whole: ImageView, labels: np.ndarray, parts: dict[int, _Part], regio
             as_background, as_object = part.view.costs(part.found.models).at(at, none)
             unary[place][relative(shared, region)] = as_object - as_background
         unary[place][~where] = np.where(fixed[~where] == value, 0, FORBIDDEN)
-    edges = {offset: np.ascontiguousarray(weight[region]) for offset, weight in whole.edges(is_box=True).items()}
+    scale = np.mean([parts[value].view.scale for value in meeting])
+    edges = {o: np.rint(weight[region] * scale).astype(np.uint16) for o, weight in whole.edges(is_box=True).items()}
     solved = minimum(unary, edges, device, np.searchsorted(values, fixed))
     fixed[where] = values[solved.labels[where]]
 

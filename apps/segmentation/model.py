@@ -19,6 +19,7 @@ import numpy as np
 
 import gridcut
 from apps.common.images import as_floats
+from apps.common.rectangles import Rectangle, area, bounds, widened
 from apps.common.row_blocks import concurrently
 from apps.segmentation.colour_models import (
     BITS,
@@ -41,6 +42,7 @@ from apps.segmentation.terms import (
     BOX_SMOOTHNESS,
     CONTRAST,
     GEODESIC_WEIGHT,
+    REDUCED_PIXELS,
     SMOOTHNESS,
     UNIT,
     blend,
@@ -49,6 +51,10 @@ from apps.segmentation.terms import (
 )
 
 BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
+SCALES = 0.2, 3.0  # least and largest scale of a part
+BOX_BITS = 5  # of each channel in the palette of a box's part of the image
+BOX_RING, MIN_RING = 0.1, 4  # width of the ring: share of the square root of the box's area, and pixels
+BOX_RIM = 0.15  # share of the box's side
 # Initial object and background in a box: shares of the pixels, deepest and shallowest.
 BOX_SHARES = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
 
@@ -180,6 +186,13 @@ class ImageView:
             self._smaller[shape] = ImageView(cache(lambda: means(self.image(), shape)), shape, scale, self.bits)
         return self._smaller[shape]
 
+    def part(self, where: Rectangle) -> "ImageView":
+        """The view of a rectangle of the image, with a palette of BOX_BITS and the `scale` of its own size."""
+        shape = tuple(side.stop - side.start for side in where)
+        scale = min(max((area(where) / REDUCED_PIXELS) ** 0.5, SCALES[0]), SCALES[1])
+        part = ImageView(lambda: self.image()[where], shape, scale, BOX_BITS)
+        return part.without(None if self.closed is None else self.closed[where])
+
     def without(self, closed: np.ndarray | None) -> "ImageView":
         """The view in which pixels take no part, bool (H, W) or None; the last one is kept.
 
@@ -203,6 +216,7 @@ class Prior(NamedTuple):
     trust      as in `Models`
     initial    weights of the palette's entries of each label, to fit first models to; several are tried
     depth      float32 (H, W) of a box, as `depth_in_box`; or None
+    near       pixels whose colours are learnt, bool (H, W), or True for all
     """
 
     values: tuple[int, ...]
@@ -211,6 +225,7 @@ class Prior(NamedTuple):
     trust: float = 1.0
     initial: Sequence[list[np.ndarray]] = ()
     depth: np.ndarray | None = None
+    near: np.ndarray | bool = True
 
     def blended(self, counts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Weights of labellings and of the marks."""
@@ -287,6 +302,22 @@ def _with_box(view, hints, prior) -> Prior:
     if not hints.is_box:
         initial = [*(prior.blended(one) for one in initial), prior.strokes]
     return prior._replace(location=_both_sides(costs), initial=initial, depth=depth)
+
+
+def rival_of(view: ImageView, hints: Hints) -> Prior:
+    """Another prior of a box: without costs by location, and the background is learnt from a ring around the box.
+
+    The first models are GrabCut's, all of the box as the object, and those of an object without the rim of the box.
+    """
+    is_open, near = hints.marks == OPEN, np.zeros(view.shape, bool)
+    rows, columns = box = bounds(is_open) or (slice(0), slice(0))
+    near[widened(box, max(MIN_RING, round(BOX_RING * area(box) ** 0.5)), view.shape)] = True
+    down, across = (int(BOX_RIM * (side.stop - side.start)) for side in box)
+    inner = np.zeros(view.shape, bool)
+    inner[rows.start + down : rows.stop - down, columns.start + across : columns.stop - across] = True
+    strokes = [view.counts((hints.marks == value) & near) for value in hints.values]
+    initial = [[view.counts(near & ~start), view.counts(start)] for start in (is_open, is_open & inner)]
+    return Prior(hints.values, strokes, np.zeros((2, *view.shape), np.int16), initial=initial, near=near)
 
 
 def _prior_of_several(view, hints, values, strokes) -> Prior:

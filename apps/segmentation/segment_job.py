@@ -124,7 +124,7 @@ def _of_object(job: Job, chosen) -> Problem:
         return counts | _rounds(result) | {"device": result.device, "method": result.method}
 
     def notes(result):
-        found = (*hints.notes, *remarks_on(result.mask, hints.strokes))
+        found = (*hints.notes, *remarks_on(result.mask, hints.strokes, result.rival))
         if chosen.save_session is not None:
             from apps.session.store import Store, stored_of
 

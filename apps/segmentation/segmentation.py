@@ -17,8 +17,10 @@ never increase.
 
 For a box, all pixels outside are background.  The pixels inside with the largest minimum barrier distance from outside
 [4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
-tried, and apps.segmentation.fit compares the results.  Edges of a box count the steps of a blurred image
-as well, because outlines in a box are often soft, and texture is not (see apps.segmentation.terms).
+tried, as well as GrabCut's, all of the box, and one without its rim, which learn the background of a ring around the
+box.  The part of the image around the box is segmented, and apps.segmentation.fit compares the results.  Edges of a box
+count the steps of a blurred image as well, because outlines in a box are often soft, and texture is not (see
+apps.segmentation.terms).
 
 Few strokes trust colours less, take the sides of the image for background, and try further initial models, as
 apps.segmentation.mark_prior describes.
@@ -57,6 +59,7 @@ from apps.common.suggestions import suggests
 from apps.segmentation import connected_parts
 from apps.segmentation.fit import find_labels
 from apps.segmentation.hints import ROUNDS, Hints, ObjectOptions, combine, remarks_on
+from apps.segmentation.marks import BACKGROUND
 from apps.segmentation.masks import mask_of
 from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of
@@ -81,6 +84,8 @@ class Segmentation(GridResult):
         Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
     device, method : str
         Device and method that solved the cuts.
+    rival : ndarray of bool, (H, W), or None
+        Another object that fits a box about as well, if there is one.
     """
 
     mask: np.ndarray
@@ -89,6 +94,7 @@ class Segmentation(GridResult):
     seconds: dict
     device: str
     method: str
+    rival: np.ndarray | None = None
 
     def _figure(self):
         return self.mask
@@ -163,7 +169,8 @@ def segment(
     Warns
     -----
     UserWarning
-        The object found is empty or covers nearly the whole image, the box was clipped, or there are object strokes and
+        The object found is empty or covers nearly the whole image, the box was clipped, or fits another object about as
+        well (`rival`), or there are object strokes and
         nothing else, so that the sides of the image count as background.
 
     See Also
@@ -189,7 +196,7 @@ def segment(
     options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
     hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options)
     result = segment_marked(rgb, replace(hints, rounds=rounds), device=device)
-    for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
+    for note in (*hints.notes, *remarks_on(result.mask, hints.strokes, result.rival)):
         warnings.warn(note, stacklevel=3)
     return result
 
@@ -211,7 +218,8 @@ def segment_marked(
     found = find_labels(ImageView(lambda: rgb, marks.shape), hints, device, clock)
     mask = connected_parts.fill_holes(found.mask, marks) if hints.options.fill_holes else found.mask
     clock.charge("parts")
-    return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method)
+    rival = None if found.rival is None else found.rival > BACKGROUND
+    return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method, rival)
 
 
 def _marks(rgb, strokes, trimap):

@@ -6,6 +6,7 @@ import numpy as np
 
 from apps.common.row_blocks import BLOCK_PIXELS, ONE_BLOCK_PIXELS, in_parallel
 
+REDUCED_PIXELS = 250_000  # of the images that the constants were chosen for; larger ones are reduced to them
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
 BOX_SMOOTHNESS = 50.0  # a box provides less information about colours, so the cut relies more on image edges
 CONTRAST = 0.7  # weight of an edge: exp(-CONTRAST * squared step / mean squared step)

@@ -18,7 +18,7 @@ import numpy as np
 
 from apps.segmentation import fit
 from apps.segmentation.connected_parts import keep_parts, tidied
-from apps.segmentation.fit import Found, certifiable, find_labels, reduced_view
+from apps.segmentation.fit import certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
 from apps.segmentation.hints import Hints, ObjectOptions, shares_of, values_of
 from apps.segmentation.image_sizes import at_centres, centres
@@ -241,7 +241,7 @@ class ImageAnswers:
         hints = hints_of(marks, start, self._keep)
         hints = with_boxes_found(image, hints, self._device, check, self._in_boxes)
         found = find_labels(image, hints, self._device, check=check, grid=None if self.is_reduced else standby)
-        models = _models_of(found)
+        models = found.models
         near = at_centres(found.labels, view.shape) if len(models.values) > 2 else None
         standby.load(view.costs(models), few, near)
         in_boxes = found.labels if hints.is_single or hints.mask is None else hints.mask
@@ -296,8 +296,3 @@ def hints_of(marks: np.ndarray, start: Start, keep: str, boxed: np.ndarray | Non
     is_located = start.hint is not None or (bool(boxes) and hints.is_single)
     mask = hints.mask if hints.is_single or not boxes or boxed is None else boxed
     return replace(hints, options=ObjectOptions(None if is_located and keep != "all" else keep), mask=mask)
-
-
-def _models_of(found: Found) -> Models:
-    """The models of the smallest image."""
-    return (found if found.small is None else found.small).models

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.segmentation.fit import SEED_SHARE, Found, fitted, is_plausible
+from apps.segmentation.fit import SEED_SHARE, Found, found_from, is_plausible
 from apps.segmentation.grid_cut import NO_LOCATION, GridCut
 from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
@@ -54,10 +54,7 @@ def object_in_box(
     def found_with(marks: np.ndarray) -> list[Found]:
         starts = [(depth <= np.nanquantile(depth, shallow), depth >= deepest(share)) for share, shallow in BOX_SHARES]
         initial = [prior.blended([small.counts(mask) for mask in masks]) for masks in starts]
-        found: list[Found] = []
-        for counts in initial:
-            found.append(fitted(small, hints, prior, marks, counts, found, cut, clock, check))
-        return found
+        return found_from(small, hints, prior._replace(initial=initial), marks, cut, clock, check)
 
     def deepest(share: float) -> float:
         return float(np.nanquantile(depth, 1 - share))

@@ -4,8 +4,9 @@ import numpy as np
 
 from apps.segmentation import fit
 from apps.segmentation.colour_models import lab_image, make_palette
-from apps.segmentation.fit import colour_cost
-from apps.segmentation.model import BOX_SHARES
+from apps.segmentation.fit import Found, colour_cost
+from apps.segmentation.hints import Hints
+from apps.segmentation.model import BOX_SHARES, ImageView, rival_of
 from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.strokes import marks_of_box
 
@@ -41,11 +42,34 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
     def whole_box_first(*arguments):
         found = real(*arguments)
         marked_energies.append(found.energies[-1])
-        if len(marked_energies) > 1:
+        others = arguments[5]
+        if others:
             return found
-        return found._replace(labels=(marks != 0).astype(np.int16), energies=(-1e9,))
+        return found._replace(labels=(arguments[3] != 0).astype(np.int16), energies=(-1e9,))
 
     monkeypatch.setattr(fit, "fitted", whole_box_first)
     mask = segment_marked(image, marks, device="cpu").mask
-    assert len(marked_energies) == len(BOX_SHARES)
+    assert len(marked_energies) == len(BOX_SHARES) + 2  # those of the rival prior
     np.testing.assert_array_equal(mask, square)
+
+
+def test_a_box_prefers_the_labelling_that_it_fits():
+    image = np.full((30, 60, 3), 0.2, np.float32)
+    image[10:20, 10:20] = image[10:20, 40:50] = (0.8, 0.5, 0.2)
+    hints = Hints(marks_of_box((8, 8, 52, 22), image.shape[:2]))
+    view = ImageView(lambda: image, image.shape[:2])
+
+    def chosen(*columns):
+        results = [Found(np.zeros(view.shape, np.int16), None, (0.0,), hints.marks, None) for _ in columns]
+        for one, places in zip(results, columns, strict=True):
+            for place in places:
+                one.labels[10:20, place : place + 10] = 1
+        best = fit._best_of(
+            view, hints, [[one] for one in results], view.edges(is_box=True), rival_of(view, hints).near
+        )
+        names = [k for k, one in enumerate(results) if one.labels is best.labels]
+        return names[0], None if best.rival is None else [one.labels is best.rival for one in results].index(True)
+
+    assert chosen((10,), (10, 40), (40,)) == (1, None)
+    assert chosen((10, 40), (10, 40)) == (0, None)
+    assert chosen((40,), (10,)) == (0, 1)  # alike: the image does not decide

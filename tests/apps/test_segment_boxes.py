@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from apps import segment, segment_boxes
-from apps.segmentation import colour_models, instances
 from apps.segmentation import segment_command as command
 from apps.segmentation.instances import label_boxes
 
@@ -81,12 +80,16 @@ def test_a_label_stays_in_its_box(boxed):
             assert not outside.any()
 
 
-def test_a_box_alone_is_a_segmentation_of_its_crop(boxed, monkeypatch):
-    monkeypatch.setattr(instances, "CROP_BITS", colour_models.BITS)
-    labels = segment_boxes(boxed.image, BOXES[:1]).labels
-    x0, y0, x1, y1 = 1, 5, 25, 33  # with a margin of 0.15 * sqrt(18 * 22)
-    mask = segment(boxed.image[y0:y1, x0:x1], box=(3, 3, 21, 25)).mask
-    np.testing.assert_array_equal(labels[y0:y1, x0:x1], mask)
+@pytest.mark.parametrize("box", [*BOXES, (0, 0, 60, 40), (26, 8, 60, 40), (28, 10, 29, 30)])
+def test_one_box_of_many_is_a_single_box(boxed, box):
+    labels = segment_boxes(boxed.image, [box]).labels
+    np.testing.assert_array_equal(labels, segment(boxed.image, box=box).mask)
+
+
+def test_many_boxes_that_do_not_overlap_are_single_boxes(boxed):
+    labels = segment_boxes(boxed.image, BOXES[:2]).labels
+    for value, box in enumerate(BOXES[:2], 1):
+        np.testing.assert_array_equal(labels == value, segment(boxed.image, box=box).mask)
 
 
 def test_command_keeps_names_and_scores(files, boxed, capsys):
