@@ -52,6 +52,11 @@ class Matches(Result):
         """Return the matches selected by a boolean mask (N,) or an array of indices."""
         return Matches(self.first[mask], self.second[mask], self.cost[mask], self.margin[mask], self.confidence[mask])
 
+    def scaled(self, first: np.ndarray, second: np.ndarray) -> "Matches":
+        """Return the matches in frames of other sizes, of `first` and `second` (width, height) times as many pixels."""
+        ends = ((self.first + 0.5) * first - 0.5, (self.second + 0.5) * second - 0.5)  # pixel centres are integers
+        return Matches(*ends, self.cost, self.margin, self.confidence)
+
     def to_pandas(self) -> Any:
         """The matches as a pandas.DataFrame with the columns of `write`; ImportError without pandas."""
         return data_frame(self._columns())

@@ -10,6 +10,9 @@ fine        refine the fused flow up to full size
 hidden      give pixels hidden in the second frame the motion of their own side of the edge, before and after the fine
             refinement (occlusion.py)
 consistency estimate the backward flow, starting from the reversed flow; the flow is valid where the two agree
+
+Frames of more than MAX_PIXELS (`apps.optical_flow.frame`) are reduced first, and the flow is enlarged.  The fast flow
+need not: its finest level is reduced already.
 """
 
 from __future__ import annotations
@@ -138,9 +141,11 @@ def flow_of_frames(
     if matches is not None:
         check_matches(matches, first.shape)
     check_linker(linker, fast, method)
+    how = {"linker": linker, "method": method, "fast": fast, "device": device}
     if min(first.shape) < PADDED_SIDE:
-        how = {"linker": linker, "method": method, "fast": fast, "device": device}
         return _padded_flow(first.rgb, second.rgb, matches=matches, **how)
+    if not fast and first.reduced is not None:
+        return _reduced_flow(first, second, matches, **how)
     keep_freed_memory()
     clock = Clock()
     if fast:
@@ -216,6 +221,16 @@ def _padded_flow(first, second, **given) -> Flow:
     ends = found.matches.first, found.matches.second
     inside_frame = np.all([(end <= (width - 1, height - 1)).all(axis=1) for end in ends], axis=0)
     return Flow(cropped, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
+
+
+def _reduced_flow(first: Frame, second: Frame, matches: Matches | None, **given) -> Flow:
+    """Compute the flow of frames of many pixels on reduced ones, and enlarge it."""
+    ratio = np.array(first.shape[::-1]) / np.array(first.reduced.shape[::-1])
+    if matches is not None:
+        matches = matches.scaled(1 / ratio, 1 / ratio)
+    found = flow_of_frames(first.reduced, second.reduced, matches=matches, **given)
+    valid = cv2.resize(found.valid.view(np.uint8), first.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
+    return Flow(resized(found.flow, first.shape), valid, found.matches.scaled(ratio, ratio), found.seconds)
 
 
 def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:

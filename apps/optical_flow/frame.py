@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from apps.motion.points import Points
 
 
+MAX_PIXELS = 1_300_000  # larger frames are reduced: their flow is then more accurate, and takes less time and memory
 SEED_PIXELS = 100_000  # of the frame in which SIFT points are found: dense flow needs few
 RATIO = 0.9  # size ratio of successive levels of the pyramid
 MIN_SIDE = 25  # pixels, of its coarsest level
@@ -76,6 +77,17 @@ class Frame:
     def shape(self) -> tuple[int, int]:
         """(height, width)."""
         return self.rgb.shape[:2]
+
+    @kept
+    def reduced(self) -> "Frame | None":
+        """The frame at MAX_PIXELS, or None if it has no more."""
+        import cv2
+
+        scale = (MAX_PIXELS / (self.shape[0] * self.shape[1])) ** 0.5
+        if scale >= 1:
+            return None
+        size = tuple(round(side * scale) for side in self.shape[::-1])
+        return Frame(cv2.resize(self.rgb, size, interpolation=cv2.INTER_AREA))
 
     @kept
     def bytes(self) -> np.ndarray:

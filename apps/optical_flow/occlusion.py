@@ -35,7 +35,8 @@ def owners(level: Level, flow: np.ndarray) -> np.ndarray:
 
 def hidden_pixels(level: Level, flow: np.ndarray) -> np.ndarray:
     """Mark pixels that are hidden in the second frame; bool (H, W).  A median filter removes isolated pixels."""
-    mask = np.uint8(misfit(*map(features_of, level.lab), flow) > HIDDEN_MISFIT)
+    here, there = (features_of(lab) for lab in level.lab)
+    mask = (misfit(here, there, flow) > HIDDEN_MISFIT).astype(np.uint8)
     hidden_kernel(flow, owners(level, flow), np.float32(OCCLUDER_DIFFERENCE), mask)
     return cv2.medianBlur(mask, 5) > 0
 

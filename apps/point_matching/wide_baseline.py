@@ -189,16 +189,13 @@ def _reduced(grey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _scaled_back(matches: Matches, geometry: Geometry, scales):
     """Convert matches and matrix of the reduced images to pixels of the given images."""
-    first, second = (
-        (points + 0.5) * scale - 0.5 for points, scale in zip((matches.first, matches.second), scales, strict=True)
-    )
     # From pixels of the given image to those of the reduced one; pixel centres are integers in both.
     here, there = (np.array([[1 / sx, 0, 0.5 / sx - 0.5], [0, 1 / sy, 0.5 / sy - 0.5], [0, 0, 1]]) for sx, sy in scales)
     if geometry.model == "homography":
         matrix = np.linalg.inv(there) @ geometry.matrix @ here
     else:
         matrix = there.T @ geometry.matrix @ here
-    return Matches(first, second, matches.cost, matches.margin, matches.confidence), matrix
+    return matches.scaled(*scales), matrix
 
 
 def _check_points(points) -> None:

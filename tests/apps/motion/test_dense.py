@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from apps.motion.matches import Matches
+from apps.optical_flow import frame
 from apps.optical_flow.dense_flow import flow
 
 
@@ -87,3 +88,18 @@ def test_small_and_narrow_frames(shape):
     result = flow(frame, frame)
     assert result.flow.shape == (*shape, 2)
     assert np.isfinite(result.flow).all()
+
+
+def test_large_frames_are_reduced(disc_pair, monkeypatch):
+    monkeypatch.setattr(frame, "MAX_PIXELS", 192 * 256)
+    big = [cv2.resize(f, (768, 576), interpolation=cv2.INTER_CUBIC) for f in (disc_pair.first, disc_pair.second)]
+    small, large = flow(disc_pair.first, disc_pair.second), flow(*big)
+    assert large.flow.shape == (576, 768, 2)
+    assert large.valid.shape == (576, 768)
+    error = np.linalg.norm(large.flow[1::3, 1::3] - 3 * disc_pair.flow, axis=2)
+    assert error[small.valid].mean() < 3 * disc_pair.error(small.flow)[small.valid].mean() + 0.5
+    off = np.linalg.norm(large.matches.motion, axis=1).max()
+    assert 3 * 28 < off < 3 * 40, "of pixels of the large frames"
+    given = flow(*big, matches=large.matches)
+    assert len(given.matches) == len(large.matches)
+    np.testing.assert_allclose(given.matches.first, large.matches.first, atol=1e-6)
