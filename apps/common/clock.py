@@ -10,12 +10,11 @@ numba compiles a kernel on its first call, in any thread of the method.  Those s
 """
 
 import logging
-import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 DISPLAY_DELAY = 2.0  # seconds before the elapsed time is shown
@@ -123,18 +122,9 @@ def shown_seconds(seconds: dict[str, float]) -> str:
     return f"{total - compiled:.2f} s" + (f" ({compiled:.2f} s compiling)" if compiled >= 0.005 else "")
 
 
-def process_age() -> float:
-    """Seconds since this process was started; since this module was imported where the system does not tell."""
-    with suppress(OSError, ValueError, IndexError, AttributeError):
-        with open("/proc/self/stat", "rb") as file:
-            ticks = int(file.read().rpartition(b")")[2].split()[19])  # field 22; the name before it may have spaces
-        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
-    return time.perf_counter() - _IMPORTED
-
-
 def command_age(argv: list[str] | None) -> float:
-    """Age of a command with these arguments: that of the process if they are the process's own, else 0."""
-    return process_age() if argv in (None, sys.argv[1:], sys.argv[2:]) else 0.0
+    """Age of a command: the seconds since this module was imported if the arguments are the process's own, else 0."""
+    return time.perf_counter() - _IMPORTED if argv in (None, sys.argv[1:], sys.argv[2:]) else 0.0
 
 
 _IMPORTED = time.perf_counter()

@@ -5,10 +5,9 @@ here: a single item, or a batch that continues when an item fails.
 """
 
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, tee
@@ -36,7 +35,7 @@ Exit status: 0 done, 1 some of several inputs failed or the disk is full, 2 the 
 cutmatch, 130 stopped by Ctrl-C.
 """
 MAX_WORKERS = 1024  # if the number of items is unknown
-LINE_INTERVAL = 60.0  # seconds between two lines of progress in a log
+LOG_INTERVAL = 60.0  # seconds between two states of progress in a log file
 
 
 class Work(NamedTuple):
@@ -195,10 +194,10 @@ class _Run:
         noun, chosen, work = self.program.noun, self.chosen, self.work
         total = len(self.items) if isinstance(self.items, list) else work.total
         outcomes: list = []
-        with self._progress(total) as count, closing(_engine(self._tasks(outcomes), total, work, chosen)) as engine:
+        with self._bar(total) as bar, closing(_engine(self._tasks(outcomes), total, work, chosen)) as engine:
             for outcome in engine:
                 outcomes.append(outcome)
-                count(len(outcomes))
+                bar.update(len(outcomes) - bar.n)
         outcomes.sort(key=lambda outcome: outcome.number)
         done = [outcome for outcome in outcomes if outcome.status != FAILED]
         for outcome in done:
@@ -270,28 +269,14 @@ class _Run:
             lines[-1] += f"; {self.clock.total()['total']:.2f} s in total"
             print_lines(*map(one_line, lines))
 
-    @contextmanager
-    def _progress(self, total: int | None):
-        """Context manager: a function that shows how many items are finished.
-
-        A terminal has a bar.  Elsewhere the bar's control characters would fill a log file, so a line is written at
-        most every LINE_INTERVAL seconds, and none by a short run.  --quiet shows neither.
-        """
+    def _bar(self, total: int | None):
+        """A bar of the finished items; in a log file, it is written once a minute, and not by a short run."""
         from tqdm import tqdm
 
-        noun, last = self.program.noun, time.monotonic()
-        hidden = self.chosen.quiet or sys.stderr is None or not sys.stderr.isatty()
-        with tqdm(total=total, unit=noun, file=sys.stderr, disable=hidden) as bar:
-
-            def count(done: int) -> None:
-                nonlocal last
-                bar.update(done - bar.n)
-                if hidden and not self.chosen.quiet and time.monotonic() >= last + LINE_INTERVAL:
-                    last = time.monotonic()
-                    share = "" if not total else f" of {total} ({100 * done // total} %)"
-                    print_error(f"cutmatch {self.program.name}: {done}{share} {noun}s finished")
-
-            yield count
+        is_log = sys.stderr is None or not sys.stderr.isatty()
+        seldom = {"delay": LOG_INTERVAL, "mininterval": LOG_INTERVAL, "leave": False} if is_log else {}
+        hidden = self.chosen.quiet or sys.stderr is None
+        return tqdm(total=total, unit=self.program.noun, file=sys.stderr, disable=hidden, **seldom)
 
 
 def _engine(tasks, items: int | None, work: Work, chosen: Namespace):

@@ -5,7 +5,7 @@
   cutmatch warmup --portable        for wheels and container images: into the installed package
 
 A kernel is compiled when it is first called, and loaded from disk afterwards.  This command calls all of them on small
-inputs, first those of the common calls, a third or less of all.  `cutmatch info` shows where compiled kernels are kept.
+inputs, first those of the common calls.  `cutmatch info` shows where compiled kernels are kept.
 
 With --portable they are compiled for all x86 processors since about 2015 (x86-64-v3), or for all ARM processors on
 Linux, and stored in the folder gridcut/_kernels of the package itself.  They serve every user and processor, and a
@@ -55,21 +55,14 @@ def run(argv) -> int:
     if chosen.portable:
         _check_portable()
     jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.names())
-    common = [job for job in jobs if warmup_jobs.is_common(job)]
-    rest = [job for job in jobs if job not in common]
     origins: dict = {}
     folders: set = set()
     errors: list = []
-    for phase in filter(None, (common, rest)):
-        for outcome in _run_all(phase, chosen.workers or os.cpu_count() or 1, chosen.quiet):
-            for name, origin in outcome.origins.items():
-                origins[name] = origin if origins.get(name) != "compiled" else "compiled"
-            folders |= outcome.folders
-            errors += [outcome.error] if outcome.error else []
-        if phase is common and rest and not chosen.quiet:
-            print_lines(
-                f"{len(origins)} kernels of the common calls are ready; those of other options and types follow"
-            )
+    for outcome in _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet):
+        for name, origin in outcome.origins.items():
+            origins[name] = origin if origins.get(name) != "compiled" else "compiled"
+        folders |= outcome.folders
+        errors += [outcome.error] if outcome.error else []
     for error in errors:
         print_error(f"cutmatch warmup: {error}")
     if chosen.portable and not errors:
@@ -110,11 +103,8 @@ def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
         samples, out = Path(folder) / "samples", Path(folder) / "out"
         samples.mkdir()
         write_samples(samples)
-        workers = min(workers, len(jobs))
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            # Neighbours in the list share kernels; far apart they are less often compiled twice.
-            order = [job for start in range(workers) for job in jobs[start::workers]]
-            started = [pool.submit(_run_one, job, samples, out) for job in order]
+        with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+            started = [pool.submit(_run_one, job, samples, out) for job in jobs]
             hidden = quiet or not sys.stderr.isatty()
             with tqdm(total=len(started), unit="problem", desc="compiling kernels", disable=hidden) as bar:
                 for done in as_completed(started):

@@ -33,10 +33,10 @@ COMMANDS = {
     ),
     "refine": (
         "chelsea.jpg chelsea-soft.png",
-        "astronaut.jpg astronaut-label-strokes.png --kind labels",
+        "astronaut.jpg astronaut-trimap.png --kind labels",
         "huge.png astronaut-rough.png",
     ),
-    "superpixels": ("chelsea.jpg --regions 40,90 --truth silhouette.png", "grey.png --regions 50 --regularity 5"),
+    "superpixels": ("astronaut.jpg --regions 40,90 --truth astronaut-trimap.png", "grey.png --regions 50"),
     "denoise": (
         "coffee-noisy.png --truth coffee-clean.png",
         "coffee.jpg",
@@ -77,16 +77,10 @@ def names() -> tuple[str, ...]:
 
 
 def jobs(chosen) -> list[tuple[str, int]]:
-    """The jobs of the groups named in `chosen`, each as (name, number within the group)."""
+    """The jobs of the groups named in `chosen`, each as (name, number within it); the first of all groups first."""
     counts = {name: len(lines) for name, lines in COMMANDS.items()}
     counts |= {f"{package}-library": len(functions) for package, functions in LIBRARIES.items()}
-    return [(name, number) for name in chosen for number in range(counts[name])]
-
-
-def is_common(job: tuple[str, int]) -> bool:
-    """Whether most users of a command or a library need the kernels of a job."""
-    name, number = job
-    return number < (2 if name == "segment" else 1)  # with strokes, and with a box
+    return [(name, number) for number in range(max(counts.values())) for name in chosen if number < counts[name]]
 
 
 def run(job: tuple[str, int], samples: Path, out: Path) -> str:

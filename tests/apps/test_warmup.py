@@ -65,7 +65,7 @@ def test_a_warm_cache_leads_to_no_compilation(tmp_path):
     warmup_jobs.write_samples(tmp_path / "samples")
     code = (
         "import json; from apps import cli; from apps.common import clock\n"
-        f"assert cli.main(['superpixels', {str(tmp_path / 'samples' / 'coffee.jpg')!r}, '--quiet', '--out', "
+        f"assert cli.main(['superpixels', {str(tmp_path / 'samples' / 'chelsea.jpg')!r}, '--quiet', '--out', "
         f"{str(tmp_path / 'out')!r}]) == 0\nprint(json.dumps(clock.compiled_kernels()))"
     )
     assert json.loads(run("-c", code, **cache)) == 0
