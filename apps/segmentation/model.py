@@ -74,7 +74,7 @@ class Models(NamedTuple):
     """
 
     values: tuple[int, ...]
-    appearance: Sequence[Any]
+    appearance: Sequence[Any] | np.ndarray
     location: np.ndarray | None = None
     trust: float = 1.0
     soft: bool = False
