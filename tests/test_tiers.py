@@ -90,6 +90,7 @@ def pytest_in(folder, *options, **environment):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "environment", "expected"),
     [

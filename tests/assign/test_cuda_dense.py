@@ -143,6 +143,7 @@ def oracle(cost, width):
     return lists
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("width", [1, 50])
 @pytest.mark.parametrize("shape", [(30, 30), (20, 50)], ids=str)

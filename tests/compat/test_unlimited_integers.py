@@ -82,7 +82,7 @@ def test_all_of_source_sink_and_graph(unlimited):
 
 
 @pytest.mark.parametrize("unlimited", UNLIMITED)
-@pytest.mark.parametrize("way", ["grid, twice", "edges", "single edges"])
+@pytest.mark.parametrize("way", [pytest.param("grid, twice", marks=pytest.mark.slow), "edges", "single edges"])
 def test_graphs_of_pymaxflow(answer, unlimited, way):
     graph = maxflow.GraphInt()
     nodes = graph.add_grid_nodes(SHAPE)
@@ -121,6 +121,7 @@ def test_sums_of_terminals_do_not_wrap():
     assert many.maxflow() == 2**64
 
 
+@pytest.mark.slow
 def test_weights_and_sums_of_weights_do_not_wrap():
     graph = maxflow.GraphInt()
     nodes = graph.add_grid_nodes((3, 3))

@@ -48,7 +48,11 @@ def assert_like_reference(image, connectivity, axes, weight=50.0, spacing=None, 
 
 
 @pytest.mark.parametrize("connectivity", HALF)
-@pytest.mark.parametrize(("channels", "dtype"), [(None, np.uint8), (3, np.uint8), (1, np.uint16), (5, np.float32)])
+@pytest.mark.parametrize(
+    ("channels", "dtype"),
+    [(None, np.uint8), (3, np.uint8)]
+    + [pytest.param(*row, marks=pytest.mark.slow) for row in ((1, np.uint16), (5, np.float32))],
+)
 def test_every_connectivity_and_kind_of_image(connectivity, channels, dtype):
     axes = {2: 1, 4: 2, 8: 2}.get(connectivity, 3)
     shape = (4, 3, 5)[:axes] + (() if channels is None else (channels,))

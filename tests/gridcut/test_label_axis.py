@@ -58,6 +58,7 @@ def test_binary_energies():
         gridcut.BinaryEnergy(costs(*SHAPE, 3))
 
 
+@pytest.mark.slow
 def test_bool_capacities_are_zeros_and_ones():
     source = costs(6, 8) > 4
     cut = gridcut.max_flow(source, ~source, {(0, 1): source, (1, 0): 1}, device="cpu")

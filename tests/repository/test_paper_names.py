@@ -90,6 +90,7 @@ def certify(call: str, found, arguments: dict) -> None:
         assert value == best[name]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ON_CPU)
 def test_calls_on_a_cpu(call):
     arguments = given(SCALE)
