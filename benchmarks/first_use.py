@@ -79,7 +79,7 @@ def write_samples(folder: Path) -> None:
     import tifffile
 
     from apps.demo import samples_folder
-    from apps.motion.samples import stereo_pair, warped_pair
+    from benchmarks.motion_samples import stereo_pair, warped_pair
 
     pair, stereo = warped_pair(), stereo_pair()
     strokes = cv2.imread(str(samples_folder() / "astronaut-strokes.png"))
