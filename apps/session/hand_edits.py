@@ -57,6 +57,7 @@ class Edits:
         self._shape, self._scale = labels.shape, (labels.size / min(labels.size, REDUCED_PIXELS)) ** 0.5
         self.known_contrast = contrast
         self._solver: gridcut.Solver | None = None
+        self._firsts: dict[bool, np.ndarray] = {}  # the object of step 0, final or not
 
     @property
     def _rgb(self) -> np.ndarray:
@@ -99,12 +100,14 @@ class Edits:
         """The object if each of its pixels costs `step` times STEP nats less.
 
         D is that of the last cut, without other objects, whose pixels stay.  Of all minimal cuts, that with the fewest
-        pixels is taken, so the objects of ascending steps are nested; also without their specks and pin-holes.
+        pixels is taken, so the objects of ascending steps are nested; also final ones, which have no specks.
         """
         grown = round(step * STEP * UNIT)
         terms = self._terms[0] + max(grown, 0), self._terms[1] + max(-grown, 0)
-        mask = self._kept(self._cut(terms, final))
-        part, where, is_object = self._on_image(self._first != mask, mask, terms, final)
+        if final not in self._firsts:
+            self._firsts[final] = self._kept(self._cut(self._terms, False), final)
+        mask = self._kept(self._cut(terms, final), final)
+        part, where, is_object = self._on_image(self._firsts[final] != mask, mask, terms, final)
         return self._patch(part, where & (is_object != (self._labels[part] == self._label)), is_object)
 
     @cached_property
@@ -113,11 +116,6 @@ class Edits:
         terms = self._answers.terms_of(self._label, (slice(None), slice(None)))
         terms[1][self._held] = FORBIDDEN
         return terms
-
-    @cached_property
-    def _first(self) -> np.ndarray:
-        """The object of step 0."""
-        return self._kept(self._cut(self._terms, False))
 
     def select(self, stroke: Stroke, tolerance: float, final: bool) -> Patch:
         """The part at a stroke with its colours, which becomes the object, or the background if that is its label.
@@ -179,8 +177,8 @@ class Edits:
             cut.check()
         return cut.labels
 
-    def _kept(self, mask: np.ndarray) -> np.ndarray:
-        size = min(PIN_HOLE, math.ceil(PIN_SHARE * mask.size))
+    def _kept(self, mask: np.ndarray, final: bool) -> np.ndarray:
+        size = min(PIN_HOLE, math.ceil(PIN_SHARE * mask.size)) if final else 1
         return self._answers.kept(mask * np.int16(self._label), size) == self._label
 
     def _on_image(

@@ -16,8 +16,8 @@ const HINTS = {   // for a mouse, and for a finger
 /** @type {Record<string, string>} */
 const TOOL_HINTS = {
   box: "Drag a box around the whole object: it is found inside",
-  select: "Press inside, or drag: it grows to the edges. Right button: take it away",
-  solid: "Exactly these pixels; nothing drawn later changes them. Right button: take them away",
+  select: "Press inside, or drag: it grows to the edges; right button or Alt: take it away",
+  solid: "Exactly these pixels, which nothing drawn later changes; right button or Alt: take them away",
   push: "From inside, the outline moves out; from outside, in",
 };
 const MARKS = { done: ["✓", "saved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
