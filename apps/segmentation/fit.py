@@ -127,11 +127,44 @@ def find_labels(
     certificate, are those of the cut before this.
     """
     clock = Clock() if clock is None else clock
-    box = bounds(hints.marks == OPEN) if hints.is_box and hints.is_single else None
-    if box is None:
-        return _found(view, hints, device, clock, check, grid)
-    where = around(box, view.shape)
-    return _of_whole(_found(view.part(where), hints.part(where), device, clock, check, None), where, hints)
+    every, where = hints, None
+    if hints.is_box and hints.is_single and (box := bounds(hints.marks == OPEN)) is not None:
+        where = around(box, view.shape)
+        view, hints = view.part(where), hints.part(where)
+    at, said = at_working_size(view, hints)
+    clock.charge("reduce")
+    edges = at.begin_edges(said.is_box)  # with the colours and the distances
+    at.whole  # noqa: B018  # computed now
+    clock.charge("colours")
+    prior, marks = prior_of(at, said), said.marks
+    clock.charge("distances")
+    if grid is None or said.is_box or at is not view:
+        grid = GridCut(edges, device)
+    edges()
+    clock.charge("edges")
+    grid.start_over()  # the result must not depend on earlier fits
+    near: np.ndarray | bool = True
+    others: list[list[Found]] = []
+    if said.is_box and said.labelling is None:
+        rival = rival_of(at, said)
+        first = partial(found_from, at, said, prior, marks, grid, clock, check)
+        other, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), Clock(), check), rival.near
+        found, *others = in_parallel([partial(on_one_thread, task) for task in (first, other)])
+    else:
+        found = found_from(at, said, prior, marks, grid, clock, check)
+    if said.is_single:
+        kinds = [found, *([one] for kind in others for one in kind)]
+        plausible = [[one for one in kind if is_plausible(one.mask, marks)] for kind in kinds]
+        stronger = None if any(plausible) else _stronger(at, said, prior, found)
+        if stronger is not None:
+            plausible = [found_from(at, said, *stronger, grid, clock, check)]
+        best = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
+    else:
+        best = min(found, key=lambda one: one.energies[-1])
+    best = with_parts_reassigned(at, said, best, edges(), device)
+    clock.charge("parts")
+    best = tidy(view, hints, best if at is view else _placed(view, hints, at, said, best, clock), clock)
+    return best if where is None else _of_whole(best, where, every)
 
 
 def around(box: Rectangle, shape: tuple[int, ...]) -> Rectangle:
@@ -159,43 +192,6 @@ def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
     models = part.models._replace(location=location)
     rival = None if part.rival is None else whole(part.rival)
     return Found(whole(part.labels), models, part.energies, hints.marks, part.solved, part, where, rival)
-
-
-def _found(
-    view: ImageView, hints: Hints, device: DeviceName, clock: Clock, check: Check, grid: GridCut | None
-) -> Found:
-    """As `find_labels`, with all of the view."""
-    at, said = at_working_size(view, hints)
-    clock.charge("reduce")
-    edges = at.begin_edges(said.is_box)  # with the colours and the distances
-    at.whole  # noqa: B018  # computed now
-    clock.charge("colours")
-    prior, marks = prior_of(at, said), said.marks
-    clock.charge("distances")
-    if grid is None or said.is_box or at is not view:
-        grid = GridCut(edges, device)
-    edges()
-    clock.charge("edges")
-    grid.start_over()  # the result must not depend on earlier fits
-    near: np.ndarray | bool = True
-    tasks = [partial(found_from, at, said, prior, marks, grid, clock, check)]
-    if said.is_box and said.labelling is None:
-        rival = rival_of(at, said)
-        other, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), Clock(), check), rival.near
-        tasks = [partial(on_one_thread, task) for task in (*tasks, other)]
-    found, *others = in_parallel(tasks)
-    if said.is_single:
-        kinds = [found, *([one] for kind in others for one in kind)]
-        plausible = [[one for one in kind if is_plausible(one.mask, marks)] for kind in kinds]
-        stronger = None if any(plausible) else _stronger(at, said, prior, found)
-        if stronger is not None:
-            plausible = [found_from(at, said, *stronger, grid, clock, check)]
-        best = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
-    else:
-        best = min(found, key=lambda one: one.energies[-1])
-    best = with_parts_reassigned(at, said, best, edges(), device)
-    clock.charge("parts")
-    return tidy(view, hints, best if at is view else _placed(view, hints, at, said, best, clock), clock)
 
 
 def at_working_size(view: ImageView, hints: Hints) -> tuple[ImageView, Hints]:
