@@ -52,7 +52,10 @@ class Points(Result):
 
 
 def grey_frame(frame, name: str = "frame") -> np.ndarray:
-    """Convert a uint8 frame, grey (H, W) or RGB (H, W, 3), to uint8 grey; raise InputError for anything else."""
+    """Convert a uint8 frame, grey (H, W) or RGB (H, W, 3), to uint8 grey.
+
+    Raises InputError for anything else, and for one grey level throughout.
+    """
     frame = pixels_of(frame, name)
     if frame.ndim not in (2, 3) or (frame.ndim == 3 and frame.shape[2] != 3):
         raise InputError(f"{name} must be grey (H, W) or RGB (H, W, 3), got shape {frame.shape}")
@@ -61,18 +64,24 @@ def grey_frame(frame, name: str = "frame") -> np.ndarray:
     if min(frame.shape[:2]) < MIN_SIDE:
         height, width = frame.shape[:2]
         raise InputError(f"{name} is {width} x {height} pixels; pass at least {MIN_SIDE} x {MIN_SIDE}")
-    return np.ascontiguousarray(frame) if frame.ndim == 2 else cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
+    grey = np.ascontiguousarray(frame) if frame.ndim == 2 else cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
+    if grey.min() == grey.max():
+        raise InputError(f"the {name} has no texture: one grey level throughout; pass one with content")
+    return grey
+
+
+def check_count(points, name: str) -> None:
+    """Raise InputError for fewer points, of a frame of this name, than can be matched."""
+    if len(points) < MIN_POINTS:
+        raise InputError(f"the {name} has {len(points)} points, too few to match; pass one with more texture")
 
 
 def grey_pair(first, second) -> tuple[np.ndarray, np.ndarray]:
-    """Convert both frames to uint8 grey; raise InputError if sizes differ or a frame has a single grey level."""
+    """Convert both frames to uint8 grey; raise InputError if their sizes differ."""
     first, second = grey_frame(first, "first frame"), grey_frame(second, "second frame")
     if first.shape != second.shape:
         (h, w), (h2, w2) = first.shape, second.shape
         raise InputError(f"frames differ in size: {w} x {h} and {w2} x {h2} pixels; pass two frames of the same size")
-    for name, grey in (("first", first), ("second", second)):
-        if grey.min() == grey.max():
-            raise InputError(f"the {name} frame has no texture: one grey level throughout; pass a frame with content")
     return first, second
 
 

@@ -15,13 +15,12 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.images import InputError
 from apps.motion.agreement import ExpectedMotion, LocalMotion, agrees_with_neighbours
 from apps.motion.candidates import nearest_descriptors, proposals
 from apps.motion.linking import link, link_positions, pixels_of
 from apps.motion.matches import Matches
 from apps.motion.odds import cornerness, log_odds, nearest_other_proposal, probability
-from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, keypoints, patches
+from apps.motion.points import MIN_POINTS, SPACING, Points, check_count, corners, grey_pair, keypoints, patches
 from gridcut.device import DeviceName, run_threads, thread_count
 
 PIXELS_PER_POINT = 80  # density of points
@@ -73,8 +72,7 @@ def match_points(
     first, second = grey_pair(first, second)
     seeds = seed_matches(first, second, seed_points, device=device)
     points = _points(first, seeds)
-    if len(points) < MIN_POINTS:
-        raise InputError(f"the first frame has {len(points)} points to match; pass frames with more texture")
+    check_count(points, "first frame")
     matches = find_points(first, second, points, seeds, device)[1]
     return matches.select(agrees_with_neighbours(matches.first, matches.motion))
 

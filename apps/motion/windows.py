@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import assign
-from apps.common.images import InputError
 from apps.motion.matches import Matches
-from apps.motion.points import MIN_POINTS, Points, grey_pair, keypoints
+from apps.motion.points import Points, check_count, grey_pair, keypoints
 from assign.sparse.margins import exact_margins
 from gridcut.device import DeviceName
 from gridcut.device.result import Result
@@ -85,9 +84,8 @@ def match_windows(
     first, second = grey_pair(first, second)
     budget = first.size * MAX_POINTS // (2 * WINDOW_SIDE**2)
     one, two = (_one_per_pixel(keypoints(frame, budget)) for frame in (first, second))
-    for name, found in (("first", one), ("second", two)):
-        if len(found) < MIN_POINTS:
-            raise InputError(f"the {name} frame has {len(found)} points to match; pass frames with more texture")
+    check_count(one, "first frame")
+    check_count(two, "second frame")
     unmatched = np.ones(len(one), bool), np.ones(len(two), bool)
     parts, batches, sizes = [], [], []
     for shift in SHIFTS:

@@ -236,7 +236,7 @@ def _reduced_flow(first: Frame, second: Frame, matches: Matches | None, **given)
 def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
     """Return the flow, at the size of `level`, filled from the sparse matches and from those found by propagation."""
     from apps.optical_flow.fill import fill_flow
-    from apps.optical_flow.propagate import propagate_described
+    from apps.optical_flow.propagate import propagate
 
     scale = np.array(level.shape[::-1]) / np.array(one.shape[::-1])
 
@@ -253,7 +253,7 @@ def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
 
         guesses = run_threads(guess, 2) if thread_count() > 1 else [guess(0), guess(1)]
         clock.charge("fill")
-    first, second = propagate_described(one.descriptors, two.descriptors, one.shape, *guesses)
+    first, second = propagate(one.descriptors, two.descriptors, one.shape, *guesses)
     clock.charge("propagate")
     if len(first) + len(matches) == 0:
         return np.zeros((*level.shape, 2), np.float32)

@@ -104,10 +104,11 @@ class Frame:
     @kept
     def seed_points(self) -> "Points":
         """The SIFT points of `apps.motion.sparse`, of the frame at up to SEED_PIXELS pixels."""
-        from apps.motion.points import grey_frame
+        import cv2
+
         from apps.motion.sparse import seed_points_of
 
-        return seed_points_of(grey_frame(self.bytes), SEED_PIXELS)
+        return seed_points_of(cv2.cvtColor(self.bytes, cv2.COLOR_RGB2GRAY), SEED_PIXELS)
 
     @kept
     def levels(self) -> list[FrameLevel]:

@@ -37,16 +37,11 @@ MAX_DEVIATION = 2.0  # pixels of the finest level: difference to the motion of a
 MIN_SUPPORT = 4  # supporting neighbours, of eight
 
 
-def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None, backward: np.ndarray | None):
-    """Return matched points (N, 2), x and y, in both grey frames (H, W), float32, 0 to 255.
+def propagate(first: list, second: list, shape: tuple[int, int], forward=None, backward=None):
+    """Return matched points (N, 2), x and y, in both frames of shape (H, W), from their descriptors (`described`).
 
-    `forward` and `backward` are initial flows (H, W, 2) from the first and from the second frame, or None.
+    `forward` and `backward` are initial flows, float32 of any size, from the first and from the second frame, or None.
     """
-    return propagate_described(described(first), described(second), first.shape, forward, backward)
-
-
-def propagate_described(first: list, second: list, shape: tuple[int, int], forward, backward):
-    """Return what `propagate` returns, from the descriptors (`described`) of both frames of shape (H, W)."""
     seeds = follow_both(first, second, forward, backward)
     mutual = are_mutual(seeds.x, seeds.y, seeds.motion, seeds.back_motion, RETURN_TOLERANCE)
     return seeds.ends(are_supported(seeds.motion, mutual, MAX_DEVIATION, MIN_SUPPORT), shape)

@@ -25,7 +25,7 @@ from apps.common.clock import Clock
 from apps.common.images import InputError
 from apps.common.suggestions import suggests
 from apps.motion.matches import Matches
-from apps.motion.points import MIN_POINTS, grey_frame
+from apps.motion.points import check_count, grey_frame
 from apps.point_matching import INLIER_THRESHOLD, MODELS
 from apps.point_matching.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
 from apps.point_matching.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
@@ -112,10 +112,11 @@ def match(
     if not 0 < inlier_threshold < np.inf:
         raise InputError(f"inlier_threshold must be above 0 pixels, got {inlier_threshold}")
     clock = Clock()
-    full = _grey(first, "first image"), _grey(second, "second image")
+    full = grey_frame(first, "first image"), grey_frame(second, "second image")
     images, scales = zip(*(_reduced(grey) for grey in full), strict=True)
     points = image_points(images[0]), image_points(images[1])
-    _check_points(points)
+    for found, name in zip(points, ("first image", "second image"), strict=True):
+        check_count(found, name)
     clock.charge("points")
     pairs = nearest_pairs(*points)
     found = first_matches(*points, device, pairs)
@@ -170,13 +171,6 @@ def _is_better(new: Geometry | None, old: Geometry | None) -> bool:
     return old is None or _is_chance(old) or new.inliers > old.inliers
 
 
-def _grey(image, name: str) -> np.ndarray:
-    grey = grey_frame(image, name)
-    if grey.min() == grey.max():
-        raise InputError(f"the {name} has no texture: one grey level throughout; pass an image with content")
-    return grey
-
-
 def _reduced(grey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Reduce an image to at most MAX_SIDE pixels a side; also return the width and height of its pixels."""
     height, width = grey.shape
@@ -196,11 +190,3 @@ def _scaled_back(matches: Matches, geometry: Geometry, scales):
     else:
         matrix = there.T @ geometry.matrix @ here
     return matches.scaled(*scales), matrix
-
-
-def _check_points(points) -> None:
-    for name, found in zip(("first", "second"), points, strict=True):
-        if len(found) < MIN_POINTS:
-            raise InputError(
-                f"the {name} image has {len(found)} points, too few to match; pass an image with more texture"
-            )

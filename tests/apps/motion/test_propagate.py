@@ -3,17 +3,17 @@
 import numpy as np
 
 from apps.optical_flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners, reversed_flow
-from apps.optical_flow.propagate import _described, propagate
+from apps.optical_flow.propagate import _described, described, propagate
 
 
-def grey(frame):
+def descriptors(frame):
     import cv2
 
-    return cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    return described(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY).astype(np.float32))
 
 
 def test_matches_of_a_smooth_motion(smooth_pair):
-    first, second = propagate(grey(smooth_pair.first), grey(smooth_pair.second), None, None)
+    first, second = propagate(descriptors(smooth_pair.first), descriptors(smooth_pair.second), (192, 256))
     assert len(first) > 600
     at = np.rint(first).astype(int).T[::-1]
     off = np.linalg.norm(second - first - smooth_pair.flow[tuple(at)], axis=1)
@@ -22,7 +22,7 @@ def test_matches_of_a_smooth_motion(smooth_pair):
 
 
 def test_a_fast_disc_is_found_without_a_guess(disc_pair):
-    first, second = propagate(grey(disc_pair.first), grey(disc_pair.second), None, None)
+    first, second = propagate(descriptors(disc_pair.first), descriptors(disc_pair.second), (192, 256))
     x, y = np.rint(first).astype(int).T
     on_disc = disc_pair.disc[y, x]
     assert on_disc.sum() > 60
