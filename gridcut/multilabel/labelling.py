@@ -74,8 +74,8 @@ class Labelling(GridResult):
         shares only the max-flow method with the descent.  The move must have reached the minimum.  The result of a
         restart must only not be worse than before.  Takes longer than the descent.
         """
-        given, arguments, start, moves, metric = self._history
         with made_again():
+            given, arguments, start, moves, metric = self._history  # of a GPU: from the arguments as they are now
             check = check_graph_labels if given.is_graph else check_labels
             problem = check(*arguments, metric=metric)._replace(allowed=given.allowed)
         found = to_host(self.labels)
