@@ -115,8 +115,8 @@ def match(
     full = grey_frame(first, "first image"), grey_frame(second, "second image")
     images, scales = zip(*(_reduced(grey) for grey in full), strict=True)
     points = image_points(images[0]), image_points(images[1])
-    for found, name in zip(points, ("first image", "second image"), strict=True):
-        check_count(found, name)
+    for detected, name in zip(points, ("first image", "second image"), strict=True):
+        check_count(detected, name)
     clock.charge("points")
     pairs = nearest_pairs(*points)
     found = first_matches(*points, device, pairs)
