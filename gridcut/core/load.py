@@ -112,7 +112,6 @@ def inside(width, offset):
     return -offset if offset < 0 else 0, width - offset if offset > 0 else width
 
 
-# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @plain_kernel
 def load_arcs_kernel(capacities, numbers, offsets, step, mask, scale, extent, stride, head, first, last, residual):
     """Load the residuals of some arcs on lines first..last, inside the grid; the bitwise or of all values read.

@@ -77,19 +77,21 @@ def deeper(depth, other):
 
 
 @inner_kernel
-def grow_level(cells, side, level, limits, lists, waiting, found, bounds, excess, residual, step, jump, forest, work):
+def grow_level(cells, side, level, limits, lists, waiting, found, bounds, arrays):
     """Scan the cells of one level: grow the forest of `side` by the next level, and augment where the forests meet.
 
     cells            first and end of a range of cells to scan if the third is True, else of entries of the first list
     limits           the depths at which a cell of the source forest, and of the sink forest, has to be scanned
     lists            of the cells of this level, of the next one, and of the other forest's next level, which holds
                      `waiting`
+    arrays           excess, residual, step, jump, forest, work
     found            numbers of repaired cells and of augmentations so far
     bounds           the first and the late number of repaired cells from which the search may give up, and sqrt(cells)
 
     Returns the lengths of both lists, the numbers of augmentations and of repaired cells of each forest, and whether
     the search gives up, with some cells not scanned.
     """
+    excess, residual, step, jump, forest, work = arrays
     label, parent = forest.label, forest.parent
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     i, end, raster = cells
@@ -193,7 +195,7 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
         grown, waiting, more, source_moved, sink_moved, gave_up = grow_level(
             (first if raster else 0, last if raster else count, raster), side, level, (source_limit, sink_limit),
             (now, after, others), waiting, (source_work + sink_work, augmentations), bounds,
-            excess, residual, step, jump, forest, work,
+            (excess, residual, step, jump, forest, work),
         )  # fmt: skip
         augmentations += more
         source_work += source_moved

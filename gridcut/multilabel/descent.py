@@ -11,7 +11,6 @@ The moves are those of Boykov, Veksler, Zabih. "Fast approximate energy minimiza
 
 Memory: one number per edge and label for the flows of the expansions, and the grid of one cut."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -361,23 +360,6 @@ class Descent:
         energy = self.energy if isinstance(problem.unit, int) else energy_of(labels, *arguments)
         history = History(problem, arguments, self.start, self.record, metric)
         return Labelling(labels, energy, "cpu", stats | {"dtype": problem.unary.dtype.name}, history)
-
-
-def descend(problem, arguments, start, moves, restarts, max_cycles, callback, started: float) -> Labelling:
-    """Run a descent by `moves` and its restarts on the problem's device; returns the result.
-
-    restarts   pairs of a function that perturbs labels, and the moves to make from there
-    started    time.perf_counter() at the start of the public call
-    """
-    loading = time.perf_counter()
-    make = Descent
-    if not isinstance(problem, LabelProblem):
-        from gridcut.multilabel.descent_cuda import DeviceDescent as make  # numba.cuda, on first use
-    descent = make(problem, start)
-    solving = time.perf_counter()
-    run_all(descent, moves, restarts, max_cycles, callback)
-    seconds = {"check": loading - started, "load": solving - loading, "solve": time.perf_counter() - solving}
-    return descent.result(arguments, moves, seconds)
 
 
 def run_all(descent, moves, restarts, max_cycles, callback) -> None:

@@ -1,13 +1,17 @@
-"""The device on which a multi-label energy is minimised, and the checked energy on that device."""
+"""The device on which a multi-label energy is minimised, the checked energy on that device, and its descent."""
 
+import time
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arrays import on_device, to_host
 from gridcut.device.sparse import is_sparse
-from gridcut.multilabel.validation import check_graph_labels, check_labels, check_shape
+from gridcut.multilabel.descent import Descent, run_all
+from gridcut.multilabel.labelling import Labelling
+from gridcut.multilabel.validation import LabelProblem, check_graph_labels, check_labels, check_shape
 
 
 def check_energy(unary, weights, label_cost, device: DeviceName, *, metric: bool):
@@ -48,3 +52,20 @@ def _has_direct_neighbours_only(weights) -> bool:
     return isinstance(weights, Mapping) and all(
         abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)
     )
+
+
+def descend(problem, arguments, start, moves, restarts, max_cycles, callback, started: float) -> Labelling:
+    """Run a descent by `moves` and its restarts on the problem's device; returns the result.
+
+    restarts   pairs of a function that perturbs labels, and the moves to make from there
+    started    time.perf_counter() at the start of the public call
+    """
+    loading = time.perf_counter()
+    make: Any = Descent
+    if not isinstance(problem, LabelProblem):
+        from gridcut.multilabel.descent_cuda import DeviceDescent as make  # numba.cuda, on first use
+    descent = make(problem, start)
+    solving = time.perf_counter()
+    run_all(descent, moves, restarts, max_cycles, callback)
+    seconds = {"check": loading - started, "load": solving - loading, "solve": time.perf_counter() - solving}
+    return descent.result(arguments, moves, seconds)

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from gridcut.core.problem import Offset
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, check_count
-from gridcut.multilabel.descent import descend
-from gridcut.multilabel.device_choice import check_energy
+from gridcut.multilabel.device_choice import check_energy, descend
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.restarts import perturbations
 from gridcut.multilabel.validation import check_cycles, check_start
