@@ -84,9 +84,9 @@ class VolumeCorrections:
         values = tuple(sorted({*labels_in(marks), *located}))
         if len(values) < 2:
             return Step(len(records), values, None, 0)
-        before, is_settled = None, False
+        before, is_next, is_settled = marks, False, False
         if last is not None and last.labels is not None and last.values == values:
-            before, is_settled = last.labels.values(), last.is_settled
+            before, is_next, is_settled = last.labels.values(), True, last.is_settled
             wrong = (marks != OPEN) & (marks != before)
             wrong[change.region] |= (change.before != OPEN) & (change.after == OPEN)
             if not wrong.any():
@@ -96,7 +96,7 @@ class VolumeCorrections:
         self._solved = None  # if a cut is abandoned
         if not is_settled:
             labels = solve(marks, marks, values)
-            is_settled = before is not None and _changed_share(before, labels) <= MAX_CHANGED
+            is_settled = is_next and _changed_share(before, labels) <= MAX_CHANGED
         while is_settled:
             held = np.where((marks == OPEN) & (distance > reach), before, marks).astype(marks.dtype)
             labels = solve(marks, held, values)

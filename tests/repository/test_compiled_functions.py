@@ -23,7 +23,7 @@ FUNCTIONS = {
     "solve": (12, 3),
     "batch": (17, 4),
     "maximum": (23, 9),
-    "strokes": (30, 1),
+    "strokes": (30, 2),
     "box": (1, 1),
     "superpixels": (23, 11),
     "denoise": (9, 0),
