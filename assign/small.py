@@ -1,4 +1,4 @@
-"""The fast path from one small matrix to its result: no Problem, one compiled call.
+"""The fast path from one small matrix, or a rectangle of floats, to its result: no Problem, one compiled call.
 
 A call of `assign.solve` with default options costs about 100 microseconds in the validation and the steps that large
 problems need, more than the solution of a hundred rows.  Here Python looks at type, shape and layout only;
@@ -33,7 +33,7 @@ NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.item
 
 
 def solve_small_matrix(cost, maximize: bool, begin: float) -> Assignment | None:
-    """The Assignment of a small matrix, or None if it needs the general path.
+    """The Assignment of a small matrix or a rectangle, or None if it needs the general path.
 
     begin   the perf_counter() from which time is measured
     """
@@ -56,9 +56,11 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
         return None
     n, m = matrix.shape
     numbers = NUMBERS.get(matrix.dtype)
-    if numbers is None or not n * m or n * m > MAX_COSTS:
+    if numbers is None or not n * m:
         return None
     dtype, kind = numbers
+    if n * m > MAX_COSTS and (n == m or dtype.kind == "i"):
+        return None
     if matrix.dtype is not dtype:
         matrix = matrix.astype(dtype)
     transposed = n > m or (n == m and not matrix.flags.c_contiguous and matrix.flags.f_contiguous)

@@ -48,7 +48,7 @@ LANES = 8  # rows are padded to a multiple of this length
 # Status of solve_matrix.  HANDED_OVER: a valid state, for the lists of assign/dense/dense.py.  REJECTED: invalid or
 # infeasible costs, or integers too large for prices of 64 bits.
 SOLVED, HANDED_OVER, REJECTED = 0, 1, 2
-MAX_COSTS = 1 << 21  # larger matrices begin with lists
+MAX_COSTS = 1 << 21  # larger matrices begin with lists, unless they are rectangles of floats
 MIN_ROWS, MIN_PACKED_ROWS = 148, 300  # smaller matrices are handed over only after a budget of scans
 # A square matrix is handed over after the first two steps if more than FEW of its rows are free, but a smaller share
 # than the memory of a pass over all rows / BYTES: few free rows have short searches, for which lists are faster in
@@ -56,7 +56,8 @@ MIN_ROWS, MIN_PACKED_ROWS = 148, 300  # smaller matrices are handed over only af
 # are not packed with their columns are read twice, PASS more bytes; packed ones are never faster in lists.
 FEW, BYTES, PASS = 0.02, 60_000_000, 5
 # It is handed over too if more than this share is free: then other start prices are better, for sums and products of a
-# row's and a column's own value.  Others leave at most 0.45.
+# row's and a column's own value.  Others leave at most 0.45.  So is a large rectangle, as one of repeated rows: its
+# searches are long.
 MAX_FREE_SHARE = 0.6
 SEARCH_SCANS = 40  # rows scanned in the searches, per row, before any matrix is handed over; distances need 30 to 40
 # Budgets with which a matrix is handed over only for its free rows, and never.
@@ -222,7 +223,9 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
         free += 1 if col_of[i] < 0 else 0
     enough = n * width * (work.itemsize + PASS) / BYTES if bits == 0 else 0.0
     is_large = n >= (MIN_ROWS if bits == 0 else MIN_PACKED_ROWS)
-    if has_minima and is_large and budget < UNLIMITED and (FEW < free / n < enough or free / n > MAX_FREE_SHARE):
+    are_few = has_minima and FEW < free / n < enough
+    are_most = free / n > MAX_FREE_SHARE and (has_minima or n * width > MAX_COSTS)
+    if is_large and budget < UNLIMITED and (are_few or are_most):
         budget = -1
     status = SOLVED
     spent = 0

@@ -72,6 +72,17 @@ def test_other_problems_take_the_general_path():
     assert assign.solve(costs(MAX_COSTS // 4 + 1, "int64", m=4)).method == "shortest_paths"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rectangles_of_floats_begin_with_whole_rows_at_any_size(dtype):
+    rng = np.random.default_rng(4)
+    uniform = rng.random((1000, MAX_COSTS // 1000 + 9)).astype(dtype)
+    repeated = uniform[rng.integers(0, 100, 1000)]  # most of its rows are free after the first step
+    for cost, method in ((uniform, "jonker_volgenant"), (uniform.T, "jonker_volgenant"), (repeated, "shortest_paths")):
+        found = assign.solve(cost)
+        found.check()
+        assert found.method == method
+
+
 HANDED_OVER = {
     "product": lambda n, m, rng: np.multiply.outer(rng.permutation(n), rng.permutation(m)),
     "distances on a line": lambda n, m, rng: abs(np.subtract.outer(rng.integers(0, 9**6, n), rng.integers(0, 9**6, m))),
