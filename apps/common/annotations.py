@@ -27,7 +27,8 @@ from apps.common.writing import encoded_image
 if TYPE_CHECKING:  # outlines are traced on demand; their module loads numba
     from apps.common.outlines import Polygon
 
-# Names of the results, which follow the image's name.
+# Names of the results, which follow the image's name.  A kind of these is one of --write, of Session.export and of the
+# HTTP interface; the page lists its own (apps/app/saved_results.py).
 SUFFIXES = {
     "coco": "coco.json",
     "coco-rle": "coco-rle.json",

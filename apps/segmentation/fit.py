@@ -92,6 +92,7 @@ class Found(NamedTuple):
     solved   the last cut; of one object in an image that is not large, later cuts may have made it stale
     small    of the reduced image, for a large one, or of the part of the image around a box; or None
     where    this part, for a box; or None
+    models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
     rival    other labels that fit a box about as well; or None
     """
 

@@ -98,7 +98,7 @@ class Hints:
 
     @property
     def is_box(self) -> bool:
-        """Whether nothing but a box says where the object is."""
+        """Whether no mask and no object stroke say where the object is, but an outside, as of a box."""
         return self.mask is None and not self.has_object
 
     @property

@@ -8,8 +8,12 @@ The energy of a labelling x (True: object) is
     D_p(background) = -log p(colour_p | background model)  + GEODESIC_WEIGHT * max(0, -g_p)
     w_pq            = contrast-sensitive weights of the 8 neighbours in Lab (gridcut.contrast_edges)
 
-with g_p in [-1, 1] the geodesic preference of apps.segmentation.geodesic and infinite costs against the strokes [1, 3].
-For  fixed models one exact cut minimises E.  Parts of the object that touch no object stroke are dropped: users would
+with g_p in [-1, 1] the geodesic preference of apps.segmentation.geodesic, above 0 against the object, and infinite
+costs against the strokes [1, 3].  As it is cut, D_p(l) is table[l, colour] + location[l, p] (grid_cut.py); the location
+costs of each kind of hint are in model.py: geodesic ones of strokes, weighted by how much strokes are trusted, the
+depth in a box, the distance from a mask.  The colour costs have a floor for outliers (colour_models.py).
+
+For fixed models one exact cut minimises E.  Parts of the object that touch no object stroke are dropped: users would
 have marked a part they want, and no later step can remove it.  Then the colour models are fitted to the labelling, with
 the strokes weighted as much as the whole labelling, and the cut is repeated [2].  The iteration ends when the
 labelling has converged or after `rounds` rounds.  A round that would increase E is discarded, so the reported energies

@@ -67,7 +67,7 @@ COMMANDS = {
     ),
     "matching": ("jacobian.mtx", "jacobian.mtx --dulmage-mendelsohn", "mesh.mtx --method hopcroft_karp"),
 }
-HUGE = 1450, 1450  # width and height; more pixels than WORKING_PIXELS of apps.segmentation.full_size
+HUGE = 1450, 1450  # width and height; more pixels than WORKING_PIXELS of apps.segmentation.fit
 NEIGHBOURHOODS = (((0, 1), (1, 0)), ((0, 1), (1, 0), (1, 1), (1, -1)))
 
 

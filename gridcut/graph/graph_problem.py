@@ -322,6 +322,7 @@ def problem_between(network: Network, source: Any, sink: Any) -> GraphProblem:
     _check_bounded(indptr, indices, infinite, s, t, nodes)
     unlimited = _unlimited(capacity, indptr, indices, infinite, s, t)
     capacity = np.minimum(capacity, unlimited)
+    capacity = capacity.astype(np.int64) if capacity.dtype == object else capacity
     terminals = np.zeros((2, len(nodes)), capacity.dtype)
     terminals[0, s] = terminals[1, t] = unlimited
     capacity[infinite] = unlimited

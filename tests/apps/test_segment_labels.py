@@ -165,7 +165,7 @@ def test_command_on_an_image(files, several, capsys):
 def test_command_on_a_volume(ball, image, options, capsys):
     files, volume, _, truth = ball
     np.testing.assert_array_equal(read_volume(files / image, folder=True).values, volume)
-    arguments = ["--label-strokes", "seeds.tif", "--truth", "truth.tif", "--spacing", 2, 1, 1, *options]
+    arguments = ["--label-strokes", "seeds.tif", "--truth", "truth.tif", "--spacing", "2,1,1", *options]
     assert run(files, image, *arguments, "--json", files / "r.json") == 0
     stem = image.split(".")[0]
     suffix = ".npy" if image.endswith("npy") else ".tif"

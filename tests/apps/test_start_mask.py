@@ -213,7 +213,7 @@ def test_start_and_the_mask_of_the_first_run(folder, photo):
     np.testing.assert_array_equal(first, segment(image, start=read(folder / "rough.png")).mask)
     assert not (folder / "out/photo-strokes.png").exists()
     (folder / "out/photo-mask.png").rename(folder / "again.png")
-    assert run(folder, "photo.png", "--start", "again.png", "--strokes", "strokes.png", "--box", 10, 5, 110, 94) == 0
+    assert run(folder, "photo.png", "--start", "again.png", "--strokes", "strokes.png", "--box", "10,5,110,94") == 0
     assert iou(read(folder / "out/photo-mask.png"), truth) > 0.97
     assert (folder / "out/photo-strokes.png").exists()
 

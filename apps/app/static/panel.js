@@ -92,7 +92,7 @@ export function showState(state, compiled) {
   certificate.className = isSolved && !pending ? (isExact ? "good" : "warn") : "";
   showStatus();
   $("status").title = isSolved
-    ? `${state.certified ? "Verified: no other outline has less energy for these strokes" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
+    ? `${state.certified ? "Verified: no other cut has less energy for these strokes" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
   // An object without a background may be right already; a notebook has no button that saves it.
   const isFound = isSolved && state.message === "mark the background" && $("results").offsetParent;
   const message = isFound ? "save or correct" : state.message;

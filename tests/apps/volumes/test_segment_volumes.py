@@ -114,9 +114,9 @@ def test_spacing_of_the_file_is_used_unless_overridden(ball, tmp_path):
     energies = {}
     for name, image, options in (
         ("file", path, []),
-        ("override", path, ["--spacing", 1, 1, 1]),
+        ("override", path, ["--spacing", "1,1,1"]),
         ("plain", tmp_path / "a.npy", []),
-        ("stated", tmp_path / "a.npy", ["--spacing", *SPACING]),
+        ("stated", tmp_path / "a.npy", ["--spacing", ",".join(map(str, SPACING))]),
     ):
         marks = seeds if image == path else tmp_path / "seeds.npy"
         status, report = segment(tmp_path, image, "--label-strokes", marks, *options)
