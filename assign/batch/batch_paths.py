@@ -1,4 +1,4 @@
-"""Shortest augmenting paths for one small assignment problem in scratch memory; assign/batch/batch.py calls it.
+"""Shortest augmenting paths on whole rows; for assign/batch, jonker_volgenant.py and dense_augment.py.
 
 Computes the columns of the rows and the prices of the columns.  Three steps:
 

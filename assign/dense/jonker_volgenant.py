@@ -5,8 +5,9 @@ Returns the column of each row (-1: unmatched) and prices that certify it optima
 The steps and their arrays are those of assign/batch/batch_paths.py: column minima, row reduction, and Dijkstra's search
 from each row that is still free.  A copy of the costs, packed with their columns and padded, fits in the L1 or L2
 cache.  While it does, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
-assign/dense/dense.py does.  So `search` hands over what it found, prices and pairs, to the lists if many rows are free
-for the size of the matrix, or after a number of passes.
+assign/dense/dense.py does.  So `search` hands over what it found, prices and pairs, to the lists if the share of free
+rows lies between FEW and a bound that grows with the memory of a pass or is above MAX_FREE_SHARE, or after a number of
+passes.
 
 If there are more columns than rows, prices start at 0, and rows take their cheapest column while it is free; then the
 searches, without row reduction.  The same holds if most pairs cost the same and none more (1 - IoU, clipped pairs): a

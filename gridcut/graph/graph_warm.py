@@ -1,6 +1,6 @@
 """Warm starts on graphs: after changes of capacities, the forests of the last solve are repaired and grown further.
 
-As gridcut/ibfs/strip_tasks.py and gridcut/ibfs/strip_tasks.py, which explain the steps, for arcs in lists.
+As gridcut/ibfs/strip_tasks.py, which explains the steps, for arcs in lists.
 
 [1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
 [2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental

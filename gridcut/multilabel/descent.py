@@ -152,7 +152,7 @@ class State:
         return int(energy_kernel(self.steps, self.field))
 
     def move(self, first: int, second: int, changed: list[np.ndarray]):
-        """Make the best expansion of `second`, or swap; returns the cells that changed and the change of the energy.
+        """Make the best expansion of `second` (first = -1) or swap; returns changed cells and the change of the energy.
 
         changed   arrays of the cells whose labels changed since the move was made last
         """
@@ -301,7 +301,7 @@ class Descent:
             callback({**event, "energy": self.energy * self.problem.unit})
 
     def restart(self, perturb, moves, max_cycles, callback) -> None:
-        """Descend from perturbed labels, then fuse the result with the present labelling (fusion.py).
+        """Descend from perturbed labels, then fuse the result with the present labelling (restarts.py).
 
         The descent reuses the flows of earlier expansions.  Only the fused result is recorded, not its moves.
 

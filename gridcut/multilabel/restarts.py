@@ -45,7 +45,7 @@ def fused(current, proposal, problem: LabelProblem) -> np.ndarray:
 #
 # A descent converges when no move improves the labelling.  With the labels in pairs, one of each pair takes the
 # other's pixels; the expansions that follow return them, possibly along different boundaries [1].  Most labels keep
-# their pixels, so that the flows of the last descent are good starting points.  Fusion (fusion.py) then keeps every
+# their pixels, so that the flows of the last descent are good starting points.  Fusion (above) then keeps every
 # improvement.
 #
 # [1] is a perturbation as in Lourenco, Martin, Stuetzle. "Iterated local search." Handbook of Metaheuristics, 2003.

@@ -17,7 +17,7 @@ Each solve starts from zeros; gridcut/multilabel/descent_cuda.py clears them bet
   HEAD, TAIL, PENDING    the queue of searches: see below                            R D E      R
   LIST_LENGTHS + i       length of list i = 3 * colour + sweep % 3; in slabs 0 after D       R D        D
   STOP, STOP + 1         1: the time is over; two slots for odd and even colour passes       D          D
-  DONE                   1: no excess can reach the sink; outside slabs, launches return     D          R D H
+  DONE                   1: no excess can reach the sink; launches return, outside slabs     D          R D H
   ROUNDS                 completed rounds; in slabs by the host, as a round has several D    D H        R D H
   SEARCHES               tiles searched                                                      R          H
   COLOUR_PASSES          colours discharged                                                  D          H

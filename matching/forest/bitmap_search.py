@@ -43,7 +43,7 @@ Deviations in both forms: a tree is left as soon as it has found its column, not
 an edge reads two bitmaps, and the mate only of columns that are new; columns without edges count as being in no tree;
 no last phase if all rows or all columns are matched.
 
-O(n * edges), usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row.
+O(n * edges), usually a few sweeps over the edges; 16 bytes per column and 12 bytes per row.
 """
 
 from typing import NamedTuple

@@ -17,7 +17,7 @@ graphs." IPDPS 2012.
 `ms_bfs` is the algorithm [2] to which the authors (section II-D) add grafting: the forest is discarded after each
 phase.  It deviates: a tree that has found its path is left immediately; no last phase if one side is fully matched.
 
-O(nm) for n vertices and m edges, usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row, or 28
+O(nm) for n vertices and m edges, usually a few sweeps over the edges; 16 bytes per column and 12 bytes per row, or 28
 and 16 with several threads.
 """
 
