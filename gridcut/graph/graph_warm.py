@@ -59,18 +59,18 @@ def change_capacities(indptr, indices, capacity, old_capacity, scale, first, arc
             v = indices[i]
             change = units(capacity[i], scale) - units(old_capacity[i], scale)
             a = find_arc(first, arcs, u, v)
-            b = np.int64(arcs[a + 1])
-            out = np.int64(arcs[a + 2]) + change
-            back = np.int64(arcs[a + 3])
+            b = np.int64(arcs[a + REVERSE])
+            out = np.int64(arcs[a + OUT]) + change
+            back = np.int64(arcs[a + BACK])
             if out < 0:
                 excess[u] -= out
                 excess[v] += out
                 back += out
                 out = np.int64(0)
-            arcs[a + 2] = out
-            arcs[a + 3] = back
-            arcs[b + 2] = back
-            arcs[b + 3] = out
+            arcs[a + OUT] = out
+            arcs[a + BACK] = back
+            arcs[b + OUT] = back
+            arcs[b + BACK] = out
             touched[count] = u
             touched[count + 1] = v
             count += 2
