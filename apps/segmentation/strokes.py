@@ -65,7 +65,7 @@ FIFTH = 0.2  # at least: of an image its photograph; at most: of strokes, lost a
 MOST_COMPACT = 0.4  # at least: of a stroke's inner pixels, on a ground that is none
 MAX_CHANGED = 0.25  # of the ground away from strokes: pixels that differ by more than SAME
 MIN_CLEAR = 0.05  # of an image on transparency
-MIN_SHARE = 0.02  # of the painted pixels: a colour so frequent is no noise
+MIN_SHARE = 0.02  # of the painted pixels: a colour so frequent is no noise; nor is one with inner pixels of a stroke
 MIN_STROKE = 16  # pixels: a dot of a pen; fewer are noise, but in a tiny image
 DOT = 3  # pixels of a stroke, in a square of 3 x 3; dithering leaves fewer
 RIM, FAR = 2, 16  # pixels: width of the rim of anti-aliasing, and of a soft brush's and JPEG's blocks of colour
@@ -310,14 +310,15 @@ def _strokes(colour, coloured, from_image) -> dict[str, np.ndarray]:
     least = max(speck, MIN_SHARE * len(places))
     for name, ranges in HUES.items():
         own = places[np.logical_or.reduce([(low <= degrees) & (degrees <= high) for low, high in ranges])]
-        if len(own) < least:
+        if len(own) < speck:
             continue
         part = np.zeros(coloured.shape, bool)
         part.ravel()[own] = True
         box = bounds(part)
         _, parts, about, _ = cv2.connectedComponentsWithStats(part[box].view(np.uint8), connectivity=8)
         part[box] &= (about[:, cv2.CC_STAT_AREA] >= speck)[parts]
-        if np.count_nonzero(part) >= least:
+        inner = _morphed(part, "ERODE", 1)
+        if np.count_nonzero(part) >= least or np.count_nonzero(inner) >= MIN_STROKE:
             if from_image is not None:  # nearer to the colour of the stroke than to the photograph
                 part &= _difference(colour, _median(colour[_inner(part)])) <= from_image
             found[name] = part

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 from apps.common.images import InputError
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.strokes import PALETTES as PALETTE_TABLE
-from apps.segmentation.strokes import check_marks, read_labels, read_strokes
+from apps.segmentation.strokes import check_marks, marks_of, read_labels, read_strokes
 
 WIDTH = 7  # pixels of a stroke
 
@@ -91,3 +91,13 @@ def test_messages_name_what_was_seen_and_the_remedy(tmp_path, image, message):
 def read_and_check(path):
     marks = read_strokes(path)
     check_marks(marks, marks.shape, "--strokes")
+
+
+def test_a_thin_object_beside_much_background_is_a_stroke():
+    """1.5 % of the paint, in strokes four pixels wide."""
+    pixels = np.full((300, 400, 3), 255, np.uint8)
+    pixels[:200] = (0, 0, 255)
+    pixels[240:244, 20:320] = (255, 0, 0)
+    marks = marks_of(pixels)
+    assert np.count_nonzero(marks == OBJECT) == 1200
+    assert np.count_nonzero(marks == BACKGROUND) == 80_000
