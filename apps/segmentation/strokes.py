@@ -316,7 +316,14 @@ def _strokes(colour, coloured, from_image) -> dict[str, np.ndarray]:
         part.ravel()[own] = True
         box = bounds(part)
         _, parts, about, _ = cv2.connectedComponentsWithStats(part[box].view(np.uint8), connectivity=8)
-        part[box] &= (about[:, cv2.CC_STAT_AREA] >= speck)[parts]
+        is_stroke = about[:, cv2.CC_STAT_AREA] >= speck
+        small = part[box] & ~is_stroke[parts]
+        part[box] &= is_stroke[parts]
+        if small.any() and part.any():  # one in exactly the colour of a stroke is a dot
+            tone = _median(colour[_inner(part)]).astype(np.int16)
+            is_other = np.abs(colour[box][small] - tone).max(axis=1) > SAME
+            small[small] = ~np.isin(parts[small], parts[small][is_other])
+            part[box] |= small
         inner = _morphed(part, "ERODE", 1)
         if np.count_nonzero(part) >= least or np.count_nonzero(inner) >= MIN_STROKE:
             if from_image is not None:  # nearer to the colour of the stroke than to the photograph

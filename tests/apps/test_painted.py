@@ -101,3 +101,14 @@ def test_a_thin_object_beside_much_background_is_a_stroke():
     marks = marks_of(pixels)
     assert np.count_nonzero(marks == OBJECT) == 1200
     assert np.count_nonzero(marks == BACKGROUND) == 80_000
+
+
+def test_a_small_dot_in_the_colour_of_a_stroke_counts():
+    pixels = np.full((200, 200, 3), 255, np.uint8)
+    pixels[20:30, 20:180] = (0, 0, 255)
+    pixels[100:110, 20:180] = (255, 0, 0)
+    pixels[150:153, 60:63] = (255, 0, 0)
+    pixels[150:153, 90:93] = (255, 120, 120)  # the same hue, as noise has it
+    marks = marks_of(pixels)
+    assert (marks[150:153, 60:63] == OBJECT).all()
+    assert (marks[150:153, 90:93] == OPEN).all()
