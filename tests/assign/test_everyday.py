@@ -47,6 +47,21 @@ def test_certified_and_as_cheap_as_scipys(family, dtype):
                 assert given[row, col].sum(dtype=np.float64) == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.thorough
+def test_random_small_matrices():
+    rng = np.random.default_rng(100_000)
+    names, shapes = list(FAMILIES), list(SHAPES)
+    for k in range(100_000):
+        cost = build(names[k % len(names)], shapes[rng.integers(3)], int(rng.integers(2, 26)), DTYPES[k % 3], seed=k)
+        maximize = bool(rng.integers(2))
+        found = assign.solve(cost, maximize=maximize)
+        found.check()
+        best = cost[linear_sum_assignment(cost, maximize)].sum(dtype=np.float64)
+        assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-9), (names[k % len(names)], cost.shape, k)
+        row, col = assign.linear_sum_assignment(cost, maximize)
+        assert cost[row, col].sum(dtype=np.float64) == pytest.approx(best, rel=1e-9, abs=1e-9), k
+
+
 @pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.thorough)])
 def test_same_pairs_in_processes_with_different_histories(count):
     digests = {

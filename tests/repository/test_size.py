@@ -19,7 +19,7 @@ ALLOWED = {
     "apps": 20460,
     "cutmatch": 395,
     "plugins": 2190,
-    "tests": 33190,
+    "tests": 33205,
     "benchmarks": 6820,
 }
 UNUSED = 100  # a folder this far below its number has become smaller for good: lower the number
