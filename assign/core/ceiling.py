@@ -44,11 +44,17 @@ def paid_and_minimum(indptr, indices, cost, limit, col_of, paid, minimum):
         minimum[i] = low
 
 
-def lower_ceiling(indptr, indices, cost, m: int, limit, col_of, unit: float) -> float | None:
-    """The ceiling for costs, from an assignment found with costs rounded to units; None if the unit is fine enough."""
+def paid_and_least(indptr, indices, cost, limit, col_of):
+    """The cost that each row pays, and its least possible cost; float64."""
     paid, minimum = np.empty(len(col_of)), np.empty(len(col_of))
     limit = np.empty(0) if limit is None else np.asarray(limit, np.float64)
     paid_and_minimum(indptr, indices, cost.astype(np.float64, copy=False), limit, col_of, paid, minimum)
+    return paid, minimum
+
+
+def lower_ceiling(indptr, indices, cost, m: int, limit, col_of, unit: float) -> float | None:
+    """The ceiling for costs, from an assignment found with costs rounded to units; None if the unit is fine enough."""
+    paid, minimum = paid_and_least(indptr, indices, cost, limit, col_of)
     rounding = SUM_ULPS * np.finfo(np.float64).eps * (np.abs(paid).sum() + np.abs(minimum).sum())
     spare = paid.sum() - minimum.sum()
     if not spare > rounding:

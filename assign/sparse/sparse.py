@@ -26,7 +26,8 @@ lowers a price by at least eps, and by more than rounding takes back (sparse_auc
 fourfold per round, up to more than the range of costs.  A search scans each column at most once, since no distance
 falls below that of the column scanned last.  A lower ceiling is at most half of the one before.
 
-Start prices far above the costs paid may have rounded these away.  Then the problem is solved again without them.
+Start prices far above the costs paid may have rounded these away.  If each row pays its least cost, these costs and
+column prices of 0 are exact; otherwise the problem is solved again without start prices.
 
 [1] Bertsekas, Castañon. "A forward/reverse auction algorithm for asymmetric assignment problems." Computational
 Optimization and Applications 1, 1992.
@@ -40,7 +41,7 @@ The paths take O(n a log a) time for a arcs; memory is O(n + m + a).
 
 import numpy as np
 
-from assign.core.ceiling import ROUNDING_UNITS, lower_ceiling
+from assign.core.ceiling import ROUNDING_UNITS, lower_ceiling, paid_and_least
 from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError
 from assign.core.start import largest_paid
@@ -94,6 +95,10 @@ def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, cal
     if not len(indices):
         return found
     unit = _lost_unit(start, *found)
+    if unit is not None:
+        paid, least = paid_and_least(indptr, indices, cost, limit, found[0])
+        if (paid == least).all():
+            return found[0], least, np.zeros(m), found[3]
     if unit is not None and start is not None:
         found = _solve(indptr, indices, cost, m, limit, None, **options)
         unit = _lost_unit(None, *found)

@@ -88,6 +88,18 @@ def test_moved_points_need_few_searches(d, start):
     assert start or found[3]["searched"] < 300
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("places", [None, 12, 40])
+def test_points_that_did_not_move_need_one_round(metric, places):
+    """All costs paid are 0, against which no price has digits; places: the side of a lattice with repeated points."""
+    rng = np.random.default_rng(3)
+    x = rng.random((400, 2)) if places is None else rng.integers(0, places, (400, 2)).astype(float)
+    y = x[rng.permutation(400)]
+    found = solve_points(x, y, metric)
+    proved(cdist(x, y, metric), *found[:3])
+    assert found[3]["rounds"] == 1
+
+
 def test_all_rows_want_the_same_columns():
     """A crowd next to a few columns, the others far away: most of the required pairs are not nearest neighbours."""
     rng = np.random.default_rng(1)
