@@ -417,7 +417,12 @@ def certifiable(view: ImageView, hints: Hints, found: Found, device: DeviceName)
     """The last cut with `check`, solved again if it is stale."""
     if not isinstance(found.solved, gridcut.Cut):
         return found.solved
+    return minimum(*problem_of(view, hints, found), device)
+
+
+def problem_of(view: ImageView, hints: Hints, found: Found) -> tuple[np.ndarray, dict]:
+    """Costs (L, h, w) and edges of the last cut: at the working size, of the part around a box."""
     if found.where is not None and found.small is not None:
         view, hints, found = view.part(found.where), hints.part(found.where), found.small
     view = view if found.small is None else working_view(view, hints)
-    return minimum(view.costs(found.models).everywhere(found.marks), view.edges(hints.is_box), device)
+    return view.costs(found.models).everywhere(found.marks), view.edges(hints.is_box)

@@ -52,11 +52,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from apps.common.arguments import array_of
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
 from apps.common.suggestions import suggests
@@ -69,6 +71,9 @@ from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
+
+if TYPE_CHECKING:
+    from apps.segmentation.margins import Margins
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -99,6 +104,44 @@ class Segmentation(GridResult):
     device: str
     method: str
     rival: np.ndarray | None = None
+    _given: tuple | None = field(default=None, repr=False)
+
+    def margins(self, at: ArrayLike | None = None) -> Margins:
+        """What it would cost to change the label of each pixel, and which pixel to mark next.
+
+        The margin of a pixel is the energy of the best labelling in which it has the other label, minus the minimum,
+        for the final colour models.  Nested cuts, each of which is certified, bound it for all pixels, and give it
+        exactly where nothing between the bounds is left, at `place`, and at the pixels asked for.  The object is found
+        again, from the image that was passed, which must not have changed; that takes as long as `segment`, and the
+        bounds about as long again.  Above WORKING_PIXELS, margins are those of the reduced image.
+
+        Parameters
+        ----------
+        at : array_like of bool, (H, W), optional
+            Pixels whose margins are to be exact: a few, as each takes a cut.
+
+        Returns
+        -------
+        Margins
+            `least` and `most` are bounds of the margins in nats, float32 (H, W).
+
+        Raises
+        ------
+        InputError
+            `at` has another shape or dtype, or this is a pickled copy, which has no image.
+        """
+        from apps.segmentation.margins import margins_of
+
+        if self._given is None:
+            raise InputError("margins need the image, which pickled and deep copies do not have; call segment again")
+        at = None if at is None else array_of(at, "at")
+        if at is not None and (at.dtype != bool or at.shape != self.mask.shape):
+            raise InputError(f"at must be bool of shape {self.mask.shape}, got {at.dtype} of shape {at.shape}")
+        return margins_of(*self._given, self.mask, at)
+
+    def _portable(self):
+        kind, values = GridResult._portable(self)
+        return kind, [*values[:-1], None]
 
     def _figure(self):
         return self.mask
@@ -223,7 +266,8 @@ def segment_marked(
     mask = connected_parts.fill_holes(found.mask, marks) if hints.options.fill_holes else found.mask
     clock.charge("parts")
     rival = None if found.rival is None else found.rival > BACKGROUND
-    return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method, rival)
+    how = clock.total(), found.solved.device, found.solved.method
+    return Segmentation(mask, marks, found.energies, *how, rival, (rgb, hints))
 
 
 def _marks(rgb, strokes, trimap):

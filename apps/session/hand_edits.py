@@ -28,6 +28,7 @@ from apps.segmentation.fine_outline import MAX_PREFERENCE, mean_contrast, placed
 from apps.segmentation.fit import PIN_HOLE, PIN_SHARE, REDUCED_PIXELS
 from apps.segmentation.grid_cut import banded_cut
 from apps.segmentation.image_sizes import at_centres, centres
+from apps.segmentation.margins import Margins, Unsure
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT
 from apps.session.canvas import MIN_RADIUS, paint_kernel
@@ -145,6 +146,13 @@ class Edits:
         mask = (tidied(part, np.full(part.shape, OPEN), math.ceil(HOLE * part.size)) > 0) & ~self._held
         shown, where, is_inside = self._on_image(mask, mask, terms, final)
         return self._patch(shown, where & is_inside, stroke.label != BACKGROUND)
+
+    def margins(self) -> Margins:
+        """Margins of the cut of the object, without other objects, whose pixels stay."""
+        self._cut(self._terms, False)
+        shown = at_centres(self._labels == self._label, self._answers.grid.shape)
+        unsure = Unsure(*self._terms, self._answers.grid.edges(), self._solver)
+        return unsure.margins(shown).on(self._shape)
 
     # Parts of these
 

@@ -29,6 +29,7 @@ from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import tidied
 from apps.segmentation.hints import ObjectOptions
 from apps.segmentation.image_sizes import at_centres
+from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
 from apps.session.canvas import Canvas, Overlay
 from apps.session.hand_edits import Edits
@@ -191,6 +192,7 @@ class Session(Uncopied):
         self._finished: tuple[int, Any] = (-1, None)  # version, and the labels with patches
         self._previews, self._has_preview = 0, False  # versions of edits that were only shown, and whether one is
         self._edits: tuple[tuple[int, int], Edits] | None = None  # the last ones, for a label and a version
+        self._looked: tuple[tuple[int, int], Margins] | None = None  # the last ones, for a label and a version
         self._version, self._seconds = 0, 0.0
         self._certified_version = -1
         self._worker = LatestWork(self._refine)
@@ -327,6 +329,30 @@ class Session(Uncopied):
             raise InputError(f"tolerance must be 0.5 to {MAX_STEP}, got {tolerance}")
         with self._edits_of(label) as edits:
             self._patch(edits.select(stroke, float(tolerance), final), final)
+
+    def margins(self, label: int = 1) -> Margins:
+        """What it would cost to change the labels of an object's pixels and of those around it: where to look next.
+
+        Waits until nothing is pending.  The bounds are those of `Segmentation.margins`, of the cut of this object while
+        other objects stay.  In a volume, all further than 16 voxels from the object's box stays, too.
+
+        Raises InputError for a locked object, or one without a cut, and CertificateError if a cut were not minimal.
+        """
+        self.wait()
+        self._check_open(check_label(label))
+        with self._lock:
+            self._settle()
+            if self._answers.solved is None or label not in self._answers.present():
+                raise InputError(f"object {label} has no cut yet; mark it, and the background")
+            key = label, self._version
+            if self._looked is None or self._looked[0] != key:
+                if isinstance(self._answers, VolumeAnswers):
+                    found = self._answers.margins(label)
+                else:
+                    with self._edits_of(label) as edits:
+                        found = edits.margins()
+                self._looked = key, found
+            return self._looked[1]
 
     @contextlib.contextmanager
     def _edits_of(self, label: int) -> Iterator[Edits]:

@@ -11,14 +11,16 @@ import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy import ndimage
 
 from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.grid_cut import GridCut
-from apps.segmentation.marks import OBJECT, OPEN
+from apps.segmentation.margins import STEPS, Margins, Unsure
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.model import Models
 from apps.segmentation.part_cut import PartCut
-from apps.segmentation.terms import blend
+from apps.segmentation.terms import FORBIDDEN, blend
 from apps.segmentation.volume_view import BINS, VolumeView
 from apps.session.canvas import Canvas, Change
 from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locators_of
@@ -27,6 +29,7 @@ from apps.session.volume_corrections import VolumeCorrections
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
 from gridcut.device import DeviceName, kernel
 
+AROUND = 16  # voxels around an object, which may change when its margins are looked for
 FIRM = 4  # factor of the costs of a start mask of which no voxel would be left
 
 
@@ -137,6 +140,32 @@ class VolumeAnswers:
         place = _slice_of(change, records)
         if place is not None:
             self._answer_slice(place, change)
+
+    def margins(self, label: int) -> Margins:
+        """Margins of an object, of the part of the volume around it; all outside, and all other objects, stay."""
+        assert self._solved is not None
+        models, held = self._solved
+        (own,) = ndimage.find_objects((self._labels == label).view(np.uint8)) or [None]
+        if own is None:
+            return Margins(*(np.full(self.shape, value, np.float32) for value in (STEPS[-1], np.inf)))
+        part = tuple(
+            slice(max(0, side.start - AROUND), min(n, side.stop + AROUND))
+            for side, n in zip(own, self.shape, strict=True)
+        )
+        shown, view = self._labels[part], self._view.part(part)
+        location = None if models.location is None else models.location[part]
+        costs = view.costs(models._replace(location=location)).everywhere(held[part])
+        place = models.values.index(label)
+        terms = np.delete(costs, place, axis=0).min(axis=0), costs[place]
+        inner = tuple(
+            slice(int(side.start > 0), n - int(side.stop < m))
+            for side, n, m in zip(part, shown.shape, self.shape, strict=True)
+        )
+        stays = np.ones(shown.shape, bool)
+        stays[inner] = False
+        terms[0][stays & (shown == label)] = FORBIDDEN
+        terms[1][(stays & (shown != label)) | ((shown != label) & (shown != BACKGROUND))] = FORBIDDEN
+        return Unsure(*terms, view.edges()).margins(shown == label).on(self.shape, part)
 
     def refine(self, records: Sequence[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
         """In the worker: new models, and the cut of the volume for them."""

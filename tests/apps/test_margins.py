@@ -1,0 +1,136 @@
+"""Margins of minimum cuts: bounds and exact values against two cuts for each pixel, and what they propose."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import gridcut
+from apps import Session, segment
+from apps.common.images import InputError
+from apps.segmentation.margins import STEPS, Unsure
+from apps.segmentation.terms import FORBIDDEN, UNIT
+from tests.apps.session.scenes import disc_scene
+
+NEIGHBOURS = {2: [(0, 1), (1, 0), (1, 1), (1, -1)], 3: [(0, 0, 1), (0, 1, 0), (1, 0, 0)]}
+
+
+def by_two_cuts(source, sink, edges):
+    """The margin of each pixel: the difference of the minima with either label."""
+    found = np.zeros(source.shape)
+    for index in np.ndindex(source.shape):
+        values = []
+        for side in (0, 1):
+            terms = source.copy(), sink.copy()
+            terms[side][index] += 1 << 24
+            values.append(int(gridcut.max_flow(*terms, edges, device="cpu").value))
+        found[index] = abs(values[0] - values[1]) / UNIT
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_and_margins_by_two_cuts(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(3, 9, 2)) if seed % 2 else tuple(rng.integers(2, 5, 3))
+    source, sink = rng.integers(0, 900, (2, *shape)).astype(np.int32)
+    edges = {offset: rng.integers(0, 500, shape).astype(np.uint16) for offset in NEIGHBOURS[len(shape)]}
+    expected = by_two_cuts(source, sink, edges)
+    unsure = Unsure(source, sink, edges)
+    found = unsure.margins(unsure.labels)
+    assert (found.least <= expected).all()
+    assert (expected <= found.most * (1 + 1e-6)).all()
+    assert found.place is None or found.margin == expected[found.place]
+    exact = unsure.margins(unsure.labels, at=np.ones(shape, bool))
+    np.testing.assert_array_equal(exact.least, np.float32(expected))
+    np.testing.assert_array_equal(exact.most, np.float32(expected))
+
+
+def test_the_energies_of_parts_add_up():
+    rng = np.random.default_rng(5)
+    source, sink = rng.integers(0, 900, (2, 20, 30)).astype(np.int32)
+    edges = {offset: rng.integers(0, 60, (20, 30)).astype(np.uint16) for offset in NEIGHBOURS[2]}
+    unsure = Unsure(source, sink, edges)
+    wider = gridcut.max_flow(source + 60, sink, edges, device="cpu")
+    energy = int(wider.value) - 60 * int((~wider.labels).sum()) - unsure._value
+    parts, costs = unsure._parts(wider.labels != unsure.labels)
+    assert parts.max() > 1
+    assert costs.sum() * UNIT == pytest.approx(energy, abs=0.5)
+
+
+def faint_scene():
+    """A bright disc and a fainter part beside it, between the colours of the disc and of the background."""
+    image, (y, x) = np.full((60, 90), 80.0), np.ogrid[:60, :90]
+    image[30:44, 40:70] = 132
+    image[(y - 30) ** 2 + (x - 25) ** 2 < 18**2] = 150
+    return np.uint8((image + np.random.default_rng(0).normal(0, 20, image.shape)).clip(0, 255))
+
+
+def test_margins_of_a_segmentation_point_at_the_faint_part():
+    image = faint_scene()
+    strokes = np.zeros(image.shape, np.uint8)
+    strokes[22:38, 15:35], strokes[3:9, 5:85] = 1, 2
+    found = segment(image, strokes=strokes, device="cpu")
+    margins = found.margins()
+    y, x = margins.place
+    assert 30 <= y < 44
+    assert 40 <= x < 70
+    at = np.zeros(found.mask.shape, bool)
+    at[y, x] = at[0, 0] = True
+    exact = found.margins(at)
+    assert exact.least[y, x] == exact.most[y, x] == np.float32(margins.margin)
+    assert exact.least[0, 0] >= STEPS[-1]
+    with pytest.raises(InputError, match="at must be bool"):
+        found.margins(at[1:])
+    with pytest.raises(InputError, match="copies do not have"):
+        copy.deepcopy(found).margins()
+
+
+def test_margins_of_a_box_stay_in_the_part_around_it():
+    image, truth = disc_scene(50, 60, 1)
+    rows, columns = (np.flatnonzero(truth.any(axis=axis)) for axis in (1, 0))
+    box = (columns[0] - 2, rows[0] - 2, columns[-1] + 3, rows[-1] + 3)
+    margins = segment(image, box=tuple(map(int, box)), device="cpu").margins()
+    assert margins.least.shape == image.shape[:2]
+    outside = np.ones(truth.shape, bool)
+    outside[box[1] : box[3], box[0] : box[2]] = False
+    assert np.isinf(margins.most[outside]).all()
+
+
+def test_where_to_look_in_a_session():
+    with Session(faint_scene(), device="cpu") as session:
+        with pytest.raises(InputError, match="object 1 has no cut yet"):
+            session.margins()
+        session.stroke([(18, 30), (32, 30)], 8)
+        session.stroke([(8, 6), (82, 6)], 3, 0)
+        first = session.margins()
+        assert session.margins() is first
+        y, x = first.place
+        terms = session._answers.terms_of(1, (slice(None), slice(None)))
+        values = []
+        for side in (0, 1):
+            forced = [one.copy() for one in terms]
+            forced[side][y, x] = FORBIDDEN
+            values.append(int(gridcut.max_flow(*forced, session._answers.grid.edges(), device="cpu").value))
+        assert first.margin == abs(values[0] - values[1]) / UNIT
+        before = session.labels
+        session.stroke([(x + 0.5, y + 0.5)], 3, int(before[y, x] == 0))
+        assert session.labels[y, x] != before[y, x]
+        assert session.margins() is not first
+        session.lock(1)
+        with pytest.raises(InputError, match="object 1 is locked"):
+            session.margins()
+
+
+def test_where_to_look_in_a_volume():
+    volume = np.repeat(faint_scene()[None], 12, axis=0).astype(np.float32)
+    with Session(volume, (1, 1, 1), device="cpu") as session:
+        session.stroke([(15, 30), (35, 30)], 3, axis=0, slice=6)
+        session.stroke([(5, 5), (85, 5)], 3, 0, axis=0, slice=6)
+        margins = session.margins()
+        assert margins.least.shape == volume.shape
+        z, y, x = margins.place
+        before = session.labels
+        assert (before[z] == before[z, y, x])[y, x]
+        session.stroke([(x + 0.5, y + 0.5)], 3, int(before[z, y, x] == 0), axis=0, slice=z)
+        session.wait()
+        assert (session.labels != before).sum() > 100
