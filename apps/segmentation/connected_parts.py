@@ -16,14 +16,9 @@ def keep_parts(labels: np.ndarray, marks: np.ndarray, keep: str) -> np.ndarray:
     marks    of apps.segmentation.marks, the same shape
     keep     "all", "touching": parts that touch a mark of their label, or "largest": one part, of a single object
     """
-    if keep == "all":
-        return labels
-    part, count = _parts_of_objects(labels)
-    kept = _among(part[marks == labels], count)
-    if keep == "largest":
-        sizes = np.bincount(part.ravel(), minlength=count + 1)
-        kept = np.arange(count + 1) == 1 + np.argmax(sizes[1:]) if count else kept
-    labels[~kept[part]] = BACKGROUND
+    if keep != "all":
+        part, kept = _kept(labels, marks, keep)
+        _drop(labels, part, kept)
     return labels
 
 
@@ -40,29 +35,30 @@ def fill_holes(mask: np.ndarray, marks: np.ndarray) -> np.ndarray:
 
 
 def tidied(
-    labels: np.ndarray, marks: np.ndarray, size: int, share: float = 0.0, *, keep_one: bool = False
+    labels: np.ndarray, marks: np.ndarray, size: int, share: float = 0.0, *, keep: str = "all", keep_one: bool = False
 ) -> np.ndarray:
-    """Drop parts of objects, then fill parts of the background, that are small and have no mark of their label.
+    """Drop parts of objects that are not kept, or small without a mark; then fill such parts of the background.
 
     labels     as of `keep_parts`, C-contiguous; changed in place and returned
     marks      of apps.segmentation.marks, the same shape
     size       pixels below which a part is small
     share      of the largest part, below which a part of an object is small, too
-    keep_one   drop no part of an object if all would be dropped
+    keep       as of `keep_parts`
+    keep_one   of "all": drop no part of an object if all would be dropped
 
     A part of the background gets, row by row, the label to the left of its pixels there.  Where all pixels are of
     objects, what is dropped becomes part of others, and no background remains.
     """
     has_background = not labels.all()
-    part, count = _parts_of_objects(labels)
-    sizes = np.bincount(part.ravel(), minlength=count + 1)
-    kept = _among(part[marks == labels], count) | (sizes >= max(size, share * sizes[1:].max(initial=0)))
-    if kept[1:].any() or not keep_one:
-        labels[~kept[part]] = BACKGROUND
+    part, kept = _kept(labels, marks, keep, size, share)
+    if keep != "all" or kept[1:].any() or not keep_one:
+        _drop(labels, part, kept)
     part, count = _connected(labels == BACKGROUND, 4)
     kept = _among(part[marks == BACKGROUND], count) | (np.bincount(part.ravel(), minlength=count + 1) >= size)
     kept &= has_background
     kept[0] = True
+    if kept.all():
+        return labels
     flat, width = labels.reshape(-1), labels.shape[-1]
     places = np.flatnonzero(~kept[part])
     is_first = np.diff(places, prepend=-2) != 1
@@ -89,13 +85,35 @@ def strokes_of(marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return places, part[marks[box] != OPEN] - 1
 
 
+def _kept(
+    labels: np.ndarray, marks: np.ndarray, keep: str, size: int = 1, share: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The number of the part of each pixel, as `_parts_of_objects`, and whether each part is kept, bool."""
+    part, count = _parts_of_objects(labels)
+    kept = _among(part[marks == labels], count)
+    if keep != "touching":
+        sizes = np.bincount(part.ravel(), minlength=count + 1)
+        sizes[0] = 0
+        largest = np.arange(count + 1) == sizes.argmax()
+        kept = largest if keep == "largest" else kept | (sizes >= max(size, share * sizes.max()))
+    kept[0] = True
+    return part, kept
+
+
+def _drop(labels: np.ndarray, part: np.ndarray, kept: np.ndarray) -> None:
+    """Give the parts of objects that are not kept to the background."""
+    if not kept.all():
+        labels[~kept[part]] = BACKGROUND
+
+
 def _parts_of_objects(labels: np.ndarray) -> tuple[np.ndarray, int]:
     """The number of the part of each pixel of an object, from 1, label by label; and how many there are."""
     from scipy import ndimage
 
+    if labels.max(initial=0) <= OBJECT:
+        return _connected(labels == OBJECT, 8)
     numbers, count = np.zeros(labels.shape, np.int32), 0
-    boxes = ndimage.find_objects(labels) if labels.max(initial=0) > OBJECT else [(slice(None),) * labels.ndim]
-    for value, box in enumerate(boxes, 1):
+    for value, box in enumerate(ndimage.find_objects(labels), 1):
         if box is not None:
             inside = labels[box] == value
             part, more = _connected(inside, 8)

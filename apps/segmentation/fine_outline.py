@@ -31,7 +31,7 @@ MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this differenc
 SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
 
 
-def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None) -> np.ndarray:
+def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None, values=(0, 1)) -> np.ndarray:
     """The labelling `guess` with its outlines placed along the edges of the image.
 
     Parameters
@@ -41,7 +41,7 @@ def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None) -> n
     marks : ndarray of int, shape (H, W)
         Label of each marked pixel, below 0 where there is no mark.
     guess : ndarray of int16, shape (H, W)
-        Labelling of the reduced image, enlarged: 0 .. L - 1.
+        Labelling of the reduced image, enlarged.
     costs : ndarray of int32, shape (L, h, w)
         Costs of the labels in the reduced image, in 1 / UNIT nats.
     smoothness : float
@@ -50,6 +50,8 @@ def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None) -> n
         Whether marks are hints that cost SOFT_STROKE nats to override, and not constraints.
     closed : ndarray of bool, shape (H, W), optional
         Pixels that take no part; no edge leads to them, and they keep their label.
+    values : sequence of int, length L
+        The labels.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None) -> n
     labels = guess.copy()
     scale = (guess.size / costs[0].size) ** 0.5
     width = math.ceil(MAX_SHIFT * scale)
-    outline = _Outline(rgb, marks, guess, costs, smoothness, soft, width, closed)
+    outline = _Outline(rgb, marks, guess, costs, smoothness, soft, width, closed, values)
 
     def place(tile):
         labels[tile] = outline.placed(tile)
@@ -82,12 +84,13 @@ def mean_contrast(rgb) -> float:
 class _Outline:
     """The image, the guess and the parameters of `placed_outline`; `width` of the free band in pixels."""
 
-    def __init__(self, rgb, marks, guess, costs, smoothness, soft, width, closed):
+    def __init__(self, rgb, marks, guess, costs, smoothness, soft, width, closed, values):
         import cv2
 
         self.closed = closed
         self.rgb, self.marks, self.guess, self.soft, self.width = rgb, marks, guess, soft, width
-        self.costs = np.minimum(costs - costs.min(axis=0), MAX_PREFERENCE).astype(np.float32)
+        preferences = np.minimum(costs - costs.min(axis=0), MAX_PREFERENCE).astype(np.float32)
+        self.costs = dict(zip(values, preferences, strict=True))
         self.beta = CONTRAST / mean_contrast(rgb)
         self.weight = smoothness * UNIT
         self.forbidden = np.int32(8 * self.weight + 1)  # exceeds the total weight of all edges of a pixel

@@ -384,31 +384,24 @@ def _coded(count):
 
 def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Found, clock: Clock) -> Found:
     """The labels of a reduced image, with their outlines placed in the full one."""
-    values = np.array(small.models.values, np.int16)
-    place_of = np.full(values[-1] + 2, OPEN, np.int16)  # the last one is that of no mark
-    place_of[values] = np.arange(len(values))
-    marks = place_of[hints.marks]
-    guess = np.where(marks == OPEN, at_centres(place_of[small.labels], view.shape), marks)
+    guess = np.where(hints.marks == OPEN, at_centres(small.labels, view.shape), hints.marks)
     smoothness = (BOX_SMOOTHNESS if hints.is_box else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
-    costs, soft = at.costs(small.models).everywhere(said.marks), hints.options.soft_strokes
-    labels = values[placed_outline(view.image(), marks, guess, costs, smoothness, soft, closed=view.closed)]
+    costs, how = at.costs(small.models).everywhere(said.marks), (hints.options.soft_strokes, view.closed)
+    labels = placed_outline(view.image(), hints.marks, guess, costs, smoothness, *how, small.models.values)
     clock.charge("outline")
-    if values[0] == BACKGROUND:
-        labels = keep_parts(labels, hints.anchors, hints.keep)
-    elif hints.keep == "touching":  # without a background, parts that touch no mark become part of others
-        labels = tidied(labels, hints.anchors, labels.size + 1)
     rival = None if small.rival is None else at_centres(small.rival, view.shape)
     return small._replace(labels=labels, small=small, rival=rival)
 
 
 def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:
-    """The labels without small parts and holes."""
-    if hints.min_area != 1:
-        size, share = hints.min_area, 0.0
+    """The labels without small parts and holes and, of a placed outline, of the parts to keep only."""
+    if hints.min_area != 1 or found.small is not None:
+        size, share, keep = hints.min_area, 0.0, "all" if found.small is None else hints.keep
         if is_default := not size:
             size = max(math.ceil(SPECK * view.size), min(PIN_HOLE, math.ceil(PIN_SHARE * view.size)))
             share = ISLAND if hints.in_box else 0.0
-        found = found._replace(labels=tidied(found.labels, hints.anchors, size, share, keep_one=is_default))
+        labels = tidied(found.labels, hints.anchors, size, share, keep=keep, keep_one=is_default)
+        found = found._replace(labels=labels)
     clock.charge("parts")
     return found
 
