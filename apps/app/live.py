@@ -24,7 +24,7 @@ import numpy as np
 
 from apps.app import MAX_OPEN_IMAGES, MAX_TABS, MAX_UPLOADS
 from apps.app.image_sources import Image, Source, decoded_image
-from apps.app.messages import StrokeMessage, encode_stroke, parse_action, parse_stroke
+from apps.app.messages import StrokeMessage, encode_stroke, parse_action, parse_stroke, runs_of
 from apps.app.saved_results import (
     DEFAULT,
     KINDS,
@@ -41,6 +41,7 @@ from apps.common.figures import colour_of
 from apps.common.images import read_bytes
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
+from apps.segmentation.margins import STEPS
 from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
@@ -155,11 +156,14 @@ class LiveImage:
 
     def show_slice(self, tab: Tab, axis: int, index: int) -> None:
         """Show a slice of a volume in the tab; axis -1 for an image."""
+        self._check_slice(axis, index)
+        tab.show_slice(axis, index)
+
+    def _check_slice(self, axis: int, index: int) -> None:
         shape = self.image.shape
         is_legal = 0 <= axis <= 2 and 0 <= index < shape[axis] if self.is_volume else axis == -1 and index == 0
         if not is_legal:
             raise InputError(f"there is no slice {index} along axis {axis}")
-        tab.show_slice(axis, index)
 
     # Tasks
 
@@ -311,6 +315,15 @@ class LiveImage:
         self._end_stroke()
         arguments = {name: value for name, value in action.items() if name not in ("do", "item")}
         getattr(self.session, action["do"])(**arguments)
+
+    def look(self, label: int, axis: int, index: int) -> dict:
+        """How unsure the pixels of the image, or of a slice, are: runs of levels, 0 for those that no cut changes."""
+        self._check_slice(axis, index)
+        self._end_stroke()
+        found = self.session.margins(label)
+        least = found.least if axis < 0 else np.take(found.least, index, axis)
+        runs = [one.tolist() for one in runs_of(len(STEPS) - np.searchsorted(STEPS, least))]
+        return {"type": "look", "axis": axis, "index": index, "place": found.place, "runs": runs}
 
     def start_from(self, values: np.ndarray) -> None:
         """Add a start mask or a label map; InputError if it cannot be used."""
@@ -499,6 +512,8 @@ class Live:
             image.show_slice(tab, action["axis"], action["index"])
         elif action["do"] == "save":
             image.edit(tab, lambda: image.save_results(self.chosen, self.sources, action["kinds"]))
+        elif action["do"] == "look":
+            image.edit(tab, lambda: image.look(action["label"], action["axis"], action["index"]))
         elif action["do"] == "cancel":
             image.end_stroke(tab, remove=True)
         else:

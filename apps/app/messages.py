@@ -53,6 +53,7 @@ ACTIONS: dict[str, dict[str, type]] = {
     "wider": {"label": int, "step": int, "final": bool},
     "select": {"label": int, "points": list, "radius": float, "tolerance": float, "taken": bool, "final": bool},
     "drop_preview": {},
+    "look": {"label": int, "axis": int, "index": int},
     "save": {"kinds": list},
 }
 ELEMENTS: dict[str, tuple[type, ...]] = {
@@ -166,8 +167,13 @@ def encode_mask(item: int, axis: int, index: int, labels: np.ndarray, before: np
         y0, height = int(rows[0]), int(rows[-1] - rows[0] + 1)
         columns = np.flatnonzero(changed[y0 : y0 + height].any(axis=0))
         x0, width = int(columns[0]), int(columns[-1] - columns[0] + 1)
-    flat = np.ravel(labels[y0 : y0 + height, x0 : x0 + width])  # runs of equal labels, row by row
-    starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1))
-    lengths, values = np.diff(starts, append=flat.size), flat[starts]
+    lengths, values = runs_of(labels[y0 : y0 + height, x0 : x0 + width])
     header = _MASK_HEADER.pack(MASK, item, axis, index, x0, y0, width, height, len(lengths))
     return header + lengths.astype("<u4").tobytes() + values.astype("<u2").tobytes()
+
+
+def runs_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths and labels of the runs of equal labels (H, W), row by row."""
+    flat = np.ravel(labels)
+    starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1))
+    return np.diff(starts, append=flat.size), flat[starts]

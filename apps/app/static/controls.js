@@ -22,6 +22,7 @@ export function bindControls(app) {
     save: () => app.save(false), "save-next": () => app.save(true), open: choose, "open-more": choose, "card-open": choose,
     "card-here": () => app.open(app.item),
     sample: () => openSample(app), hint: dismissHint,
+    look: () => app.look.toggle(),
     "copy-cutout": () => app.attempt(copyCutout(app)), "download-cutout": () => app.attempt(downloadCutout(app)),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;

@@ -6,6 +6,7 @@ import { bindControls, DISPLAYS, enable, RADII, TOOLS } from "./controls.js";
 import { bindDrawers, closeDrawer } from "./drawers.js";
 import { Connection } from "./socket.js";
 import { bindKeys, bindRadios, choose } from "./keys.js";
+import { Look } from "./look.js";
 import { Mask } from "./mask.js";
 import { Objects } from "./objects.js";
 import * as panel from "./panel.js";
@@ -29,7 +30,7 @@ const reasonOf = (error) => (error instanceof Error ? error.message : String(err
 
 /** @type {State} */
 const NO_STATE = {
-  item: -1, order: [], objects: [], undo: false, redo: false, boxes: {}, masks: false, labels: [], energy: null, seconds: 0,
+  item: -1, version: -1, order: [], objects: [], undo: false, redo: false, boxes: {}, masks: false, labels: [], energy: null, seconds: 0,
   pending: false, certified: false, exact: false, message: "",
 };
 
@@ -52,6 +53,7 @@ export class App {
   renderer = new Renderer(this);
   pen = new Pen(this);
   objects = new Objects(this);
+  look = new Look(this);
 
   constructor() {
     new ResizeObserver(() => { this.renderer.resize(); this.viewChanged(); }).observe($("stage"));
@@ -69,7 +71,7 @@ export class App {
       unreadable: (message) => this.#unreadable(message), taken: ({ item }) => this.#taken(item),
       compiling: ({ count }) => { this.#compiled = count; this.#showState(); },
       state: (state) => this.#state(state), mask: (update) => this.#mask(update),
-      stroke: (stroke) => this.#stroke(stroke), confirmed: (message) => this.#confirmed(message),
+      look: (message) => this.look.show(message), stroke: (stroke) => this.#stroke(stroke), confirmed: (message) => this.#confirmed(message),
       saved: (message) => this.#saved(message), error: (message) => this.error(message),
       open: () => { $("lost").hidden = true; },
       closed: () => { this.#lost(LOST); },
@@ -170,6 +172,7 @@ export class App {
     this.ready = true;
     enable(true);
     panel.showCard("");
+    this.look.update();
     this.#showState();
     this.viewChanged();
   }
@@ -184,6 +187,7 @@ export class App {
     this.#showState();
     this.objects.set(state.objects);
     this.#showAreas();
+    this.look.update();
     this.strokesChanged();
     this.drawTop();
   }
@@ -385,6 +389,7 @@ export class App {
   setLabel(label) {
     this.label = label;
     this.objects.draw();
+    this.look.update();
     if (this.tool !== "box") this.setTool("object");
     this.drawTop();
   }

@@ -50,6 +50,13 @@ export class Renderer {
     else this.#drawImage(scene);
     if (this.app.alone) return;
     if (display === "both") this.#drawOverlay();
+    if (this.app.look.isOn) {
+      view.apply(scene, ratio);
+      scene.globalAlpha = 0.6;
+      scene.imageSmoothingEnabled = false;
+      scene.drawImage(this.app.look.mask.canvas, 0, 0);
+      scene.globalAlpha = 1;
+    }
     if (display !== "cutout") mask.drawContours(scene, view, ratio, (label) => this.app.objects.lineColourOf(label));
     if (!this.app.strokesShown || display === "cutout") return;
     if (this.strokesStale) {
@@ -168,6 +175,7 @@ export class Renderer {
     this.#drawSides();
     const box = tools.box ?? (this.app.display === "cutout" ? null : this.app.shownBox);
     if (box) this.#drawBox(box);
+    this.app.look.drawRing(top, ratio);
     if (tools.pointer) this.#drawCursor(...tools.pointer);
     if (tools.cross) this.#drawCross(...view.toScreen(...tools.cross));
     this.#showPointer();

@@ -20,6 +20,7 @@
 /**
  * @typedef {object} State
  * @property {number} item
+ * @property {number} version            counts changes of the labels
  * @property {number[]} order             keys of the strokes; negative, if their object was deleted later
  * @property {KnownObject[]} objects      by label, ascending
  * @property {boolean} undo
@@ -59,6 +60,7 @@
  * @property {{ count: number }} compiling  kernels that were compiled, while some are; 0 at the end
  * @property {State} state
  * @property {MaskUpdate} mask
+ * @property {{ item: number, axis: number, index: number, place: number[] | null, runs: [number[], number[]] }} look
  * @property {KnownStroke} stroke
  * @property {{ number: number }} confirmed
  * @property {{ files: string[] }} saved

@@ -139,3 +139,27 @@ def test_by_touch_and_by_keys(cells, browse):
     assert page.js("document.documentElement.scrollWidth") == 390
     page.screenshot("by-hand-telephone")
     assert no_errors(page)
+
+
+def test_where_to_look(cells, browse):
+    """Shades what is unsure, marks a place, and follows the strokes, until the key is pressed again."""
+    page = browse("cells.png", "--out", "out")
+    page.keys("u")
+    page.until("document.getElementById('hint').textContent.includes('no cut yet')")
+    page.keys("u")
+    draw_objects(page, 1)
+    page.keys("d")
+    page.drag([(60, 38), (60, 40)], 2)
+    page.settled()
+    page.keys("u")
+    page.until("app.look.place !== null || document.getElementById('hint').textContent.includes('nowhere')")
+    assert page.js("document.getElementById('look').getAttribute('aria-pressed')") == "true"
+    assert page.js("app.look.mask.counts.get(0)") > 0
+    page.screenshot("look")
+    version = page.js("app.state.version")
+    page.stroke([(20, 200), (60, 260)])
+    page.settled()
+    page.until("app.state.version > arguments[0] && app.look.isOn", version)
+    page.click("look")
+    assert page.js("[app.look.isOn, app.look.place]") == [False, None]
+    assert no_errors(page)
