@@ -27,7 +27,8 @@ For one object, this is what giving the part to the background is.
 
 A large image is segmented at reduced size: for one object at WORKING_PIXELS pixels, for several at REDUCED_PIXELS, as
 each round of fits takes many cuts.  The outlines found are then placed in the full image, by cuts along them
-(apps.segmentation.fine_outline).
+(apps.segmentation.fine_outline).  The rounds for one object of strokes or a mask are at REDUCED_PIXELS, too, for which
+the constants were chosen; of what they end with, one fit and cut at the larger size finds the object.
 
 Which labelling separates colours best: the energy of apps.segmentation.segmentation contains the fit of two mixtures.
 Fits of the same labelling differ with the models they started from, often by more than the energies of two labellings.
@@ -45,6 +46,7 @@ overlap less, and whose outlines follow edges, have a smaller C [2].
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -60,7 +62,7 @@ from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.grid_cut import GridCut, labels_of, minimum, outline_cost
 from apps.segmentation.hints import Hints
 from apps.segmentation.image_sizes import at_centres, interpolated, reduced_shape
-from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.marks import BACKGROUND, OPEN, has_both
 from apps.segmentation.model import MIN_RING, ImageView, Models, Prior, prior_of, rival_of
 from apps.segmentation.terms import BOX_SMOOTHNESS, FORBIDDEN, REDUCED_PIXELS, SMOOTHNESS
 from gridcut.device import DeviceName
@@ -76,7 +78,7 @@ UNDECIDED = 0.02  # nats per pixel of a box, by which the best result must be be
 SAME = 0.9  # overlap from which two results are one
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
-LARGE_PIXELS = 1_000_000  # images with more pixels are reduced for several objects
+LARGE_PIXELS = 1_000_000  # images with more pixels are reduced for several objects, and for the rounds for one
 SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
 PIN_HOLE = 10  # pixels; smaller ones are removed too, in small images those of less than PIN_SHARE of the image
 PIN_SHARE = 1e-4
@@ -134,6 +136,8 @@ def find_labels(
         view, hints = view.part(where), hints.part(where)
     at, said = at_working_size(view, hints)
     clock.charge("reduce")
+    if said.is_single and not said.is_box and said.labelling is None:
+        said = _begun(at, said, device, clock, check)
     edges = at.begin_edges(said.is_box)  # with the colours and the distances
     at.whole  # noqa: B018  # computed now
     clock.charge("colours")
@@ -166,6 +170,16 @@ def find_labels(
     clock.charge("parts")
     best = tidy(view, hints, best if at is view else _placed(view, hints, at, said, best, clock), clock)
     return best if where is None else _of_whole(best, where, every)
+
+
+def _begun(view: ImageView, hints: Hints, device: DeviceName, clock: Clock, check: Check) -> Hints:
+    """The hints, and for a view of more than LARGE_PIXELS what is found at REDUCED_PIXELS, which one more cut ends."""
+    reduced = hints.reduced(reduced_view(view).shape) if view.size > LARGE_PIXELS else None
+    if reduced is None:
+        return hints
+    reduced = replace(reduced, options=reduced.options._replace(min_area=1))
+    found = at_centres(find_labels(reduced_view(view), reduced, device, clock, check).mask, view.shape)
+    return replace(hints, labelling=found, rounds=1) if has_both(found) else hints
 
 
 def around(box: Rectangle, shape: tuple[int, ...]) -> Rectangle:

@@ -88,7 +88,8 @@ class Segmentation(GridResult):
         What strokes and the outside of a box fix: -1 nothing, 0 background, 1 object.
     energies : tuple of float
         Energy of the labelling after each round, in nats; never increases.  Of an image above WORKING_PIXELS, it is
-        the energy of the image reduced to that size.
+        the energy of the image reduced to that size; above a megapixel, strokes and masks have a single one, of the
+        last cut.
     seconds : dict
         Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
     device, method : str
