@@ -67,6 +67,9 @@ AUCTION_CHECKPOINTS = ((4, 0.58), (10, 0.33), (60, 0.1))
 STEP_DIVISOR = 4  # of the auction's step, from phase to phase
 PHASES = 8  # the first step is the mean width of the lists, the last one a sixteen-thousandth of that
 AUCTION_BIDS_PER_ROW = 50  # maximum number of bids in one phase, per row
+# Rows read in one phase, per n^2, before searches on whole rows take less time: distances and their squares need up to
+# 1 / 500 and 1 / 400, rounded distances on a line five to ten times as many.
+AUCTION_READS = 1 / 250
 MAX_AUCTION_PRICE = 2**45  # no auction with larger prices: the sum of its steps might not fit int64
 # With auction=ELSEWHERE, more unmatched rows after one bid per row are handed over: uniform costs and tracks leave at
 # most 0.32 of the rows, costs whose searches are long at least 0.35.
@@ -225,11 +228,12 @@ def search(work, left, auction, stats, report, searched=0):
     searched   number of searches before, if there were any
     """
     n = len(work.cost)
+    checkpoints = AUCTION_CHECKPOINTS if auction in (None, ELSEWHERE) else ((LIST_SCANS_PER_ROW, 1),)
     if auction not in (None, False, ELSEWHERE) and left > 0:
-        left = run_auction(work, stats, report)
-        auction = False
+        left, is_complete = run_auction(work, stats, report)
+        checkpoints = checkpoints if is_complete else ()
     first, spent = max(left, searched), 0
-    for checkpoint, share in AUCTION_CHECKPOINTS if auction in (None, ELSEWHERE) else ((LIST_SCANS_PER_ROW, 1),):
+    for checkpoint, share in checkpoints:
         if left == 0:
             return
         reached, read, left, failed = augment(tuple(work), left, max(checkpoint * n - spent, 0))
@@ -254,9 +258,9 @@ def search(work, left, auction, stats, report, searched=0):
 def run_auction(work, stats, report):
     """Run the auction from any matching of tight pairs, release pairs that are not tight, and bid for their rows.
 
-    Returns the number of rows still unmatched.
+    Returns the number of rows still unmatched, and whether no phase used up its budget.
     """
-    n = len(work.cost)
+    n, waiting = len(work.cost), 0
     bound = work.bound
     known = bound < work.infinity
     if known.any() and np.abs(work.v).max() < MAX_AUCTION_PRICE and bound[known].max() < MAX_AUCTION_PRICE:
@@ -265,12 +269,14 @@ def run_auction(work, stats, report):
             step = step if work.v.dtype.kind == "f" else max(int(step), 1)
             left, read = release(tuple(work), work.v.dtype.type(step))
             stats["rows_read"] += read
-            left, bids, read = run_phase(tuple(work), left, work.v.dtype.type(step), AUCTION_BIDS_PER_ROW * n)
+            step = work.v.dtype.type(step)
+            budget = AUCTION_BIDS_PER_ROW * n, int(AUCTION_READS * n * n)
+            waiting, bids, read = run_phase(tuple(work), left, step, *budget)
             stats["auction_bids"] += bids
             stats["rows_read"] += read
-            if left > 0 or step == 1:
+            if waiting > 0 or step == 1:
                 break
             step /= STEP_DIVISOR
     left, read = release(tuple(work), work.v.dtype.type(0))
     stats["rows_read"] += read
-    return bid_all(work, stats, report)
+    return bid_all(work, stats, report), waiting == 0

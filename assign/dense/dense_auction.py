@@ -22,8 +22,8 @@ from gridcut.device import kernel
 
 
 @kernel
-def run_phase(fields, waiting, step, max_bids):
-    """Bid until no row is free, after `max_bids` bids, or if a row has a single column and thus no highest bid.
+def run_phase(fields, waiting, step, max_bids, max_reads):
+    """Bid until no row is free, after `max_bids` or `max_reads`, or if a row has a single column, thus no highest bid.
 
     Returns how many rows are left in `free`, the number of bids and of rows read.  `fields` are those of Work.
     """
@@ -32,7 +32,7 @@ def run_phase(fields, waiting, step, max_bids):
     k = column.shape[1]
     rows_read = 0
     bids = 0
-    while waiting > 0 and bids < max_bids:
+    while waiting > 0 and bids < max_bids and rows_read < max_reads:
         i = free[waiting - 1]
         bids += 1
         first = infinity
