@@ -53,6 +53,12 @@ def by_number(path: Path) -> list:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name.lower())]
 
 
+def images_by_number(folder: Path) -> list[Path]:
+    """The images of a folder, by the numbers in their names."""
+    inside = (path for path in folder.iterdir() if path.suffix.lower() in READABLE and not path.name.startswith("."))
+    return sorted(inside, key=by_number)
+
+
 @timed("read")
 def read_bytes(path, name: str = "image") -> bytes:
     """Read a file; InputError, naming the argument, if it does not exist or cannot be read."""

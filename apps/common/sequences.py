@@ -1,7 +1,7 @@
 """Read the frames of a sequence one at a time, from any supported container, and write videos.
 
-Containers are a video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a multi-page
-TIFF, or an animated GIF, PNG or WebP.  A `Sequence` can be iterated repeatedly and keeps one frame in memory.  Each
+Containers are a video file, a folder of images, a .npy stack (T, H, W) or (T, H, W, 3), a multi-page TIFF, or an
+animated GIF, PNG or WebP.  A `Sequence` can be iterated repeatedly and keeps one frame in memory.  Each
 frame is float32 RGB in [0, 1] of shape (H, W, 3); all frames have the same size.
 
 Videos are read and written by av, of the extra `video`; imageio's plugin for it does not turn the frames of a turned
@@ -22,7 +22,7 @@ from apps.common.images import (
     READABLE,
     InputError,
     Unsuitable,
-    by_number,
+    images_by_number,
     inverted,
     load_array,
     open_file,
@@ -101,12 +101,6 @@ def open_sequence(path, name: str = "input") -> Sequence:
     return _video(path, name)
 
 
-def frames_in(folder: Path) -> list[Path]:
-    """The files of the frames of a folder, in order."""
-    files = [p for p in folder.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
-    return sorted(files, key=by_number)
-
-
 def is_single_image(path) -> bool:
     """Return whether a file has the suffix of an image and contains a single frame, as far as can be determined."""
     path = Path(path)
@@ -123,25 +117,9 @@ def is_single_image(path) -> bool:
 
 
 def _folder(path: Path, name: str) -> Sequence:
-    """Open the images or .npy frames of a folder, sorted by the numbers in their names: frame2 before frame10."""
-    files = frames_in(path)
+    files = images_by_number(path)
     if len(files) < 2:
         raise InputError(f"{name}: folder {str(path)!r} contains {_frame_count(len(files))}; two or more are needed")
-    kinds = {p.suffix.lower() for p in files}
-    if ".npy" in kinds and len(kinds) > 1:
-        raise InputError(f"{name}: folder {str(path)!r} contains both images and .npy files; keep one kind")
-    if ".npy" in kinds:
-        arrays = [_load(p, name) for p in files]
-        for file, array in zip(files, arrays, strict=True):
-            if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)) or 0 in array.shape:
-                raise InputError(f"{name}: {str(file)!r} has shape {array.shape}; a frame is (H, W) or (H, W, 3)")
-            if array.dtype != arrays[0].dtype:
-                raise InputError(
-                    f"{name}: {str(file)!r} contains {array.dtype}, but {files[0].name!r} {arrays[0].dtype}; frames "
-                    "must have the same type"
-                )
-        low, high = _range(arrays, path, name)
-        return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
     return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (read_image(p, name) for p in files))
 
 

@@ -155,9 +155,9 @@ def stroke_files(strokes: Path, option: str, names: list[str]) -> dict[int, Path
 
 def _stems(clip: Path) -> list[str]:
     """The names of the frames of a folder, in the order in which they are read."""
-    from apps.common.sequences import frames_in
+    from apps.common.images import images_by_number
 
-    return [path.stem for path in frames_in(clip)] if os.path.isdir(clip) else []
+    return [path.stem for path in images_by_number(clip)] if os.path.isdir(clip) else []
 
 
 def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):

@@ -76,7 +76,7 @@ from apps.segmentation.result_files import (
     write_merged,
 )
 from apps.segmentation.strokes import ENCODINGS, parse_box
-from apps.volumes.volume_files import MEDICAL_SUFFIXES, further_files, is_volume, kind_of, slice_files
+from apps.volumes.volume_files import MEDICAL_SUFFIXES, further_files, is_volume, kind_of
 
 
 def _add_options(options) -> None:
@@ -177,11 +177,6 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
             paths.append(path)
             check_out_is_not_input([path], chosen.out, "image")
         else:
-            if not any(map(_is_input_of_folder, path.iterdir())) and slice_files(path):
-                raise InputError(
-                    f"image: folder {name!r} holds .npy files; pass --volume if they are slices of one volume, or name "
-                    "the volumes"
-                )
             paths += images_in(path, accepts=_is_input_of_folder)
             many = True
     check_unique_names(paths, "image")

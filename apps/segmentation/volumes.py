@@ -2,7 +2,7 @@
 
 A folder of images marks single slices.  With as many images as slices, they are all slices in order of the numbers in
 their names.  With fewer, an image marks the slice of the same name if the volume is a folder of slices, and otherwise
-the slice of the last number in its name, counted from 0.  A folder of .npy slices is a volume.
+the slice of the last number in its name, counted from 0.
 """
 
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.images import InputError, read_pixels
+from apps.common.images import InputError, images_by_number, read_pixels
 from apps.segmentation.location import numbered
 from apps.segmentation.marks import OPEN, label_values
 from apps.segmentation.masks import volume_mask_of
 from apps.segmentation.strokes import check_marks, grey_levels, marks_of_values, read_labels, read_strokes
-from apps.volumes.volume_files import kind_of, read_volume, slice_files
+from apps.volumes.volume_files import kind_of, read_volume
 from apps.volumes.voxel_geometry import Volume, is_same_grid
 
 
@@ -67,7 +67,7 @@ def read_volume_mask(path, volume: Volume) -> np.ndarray:
 
 
 def _is_slices(path: Path) -> bool:
-    return os.path.isdir(path) and kind_of(path) is None and not any(one.suffix == ".npy" for one in slice_files(path))
+    return os.path.isdir(path) and kind_of(path) is None
 
 
 def _on_grid(path: Path, name: str, volume: Volume | None) -> np.ndarray:
@@ -88,7 +88,7 @@ def _on_grid(path: Path, name: str, volume: Volume | None) -> np.ndarray:
 
 def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read, without) -> np.ndarray:
     """Marks of the slices in a folder, read by the function `read`, in a volume that holds `without` elsewhere."""
-    files = slice_files(folder)
+    files = images_by_number(folder)
     if not files:
         raise InputError(f"{name}: folder {str(folder)!r} holds no image; pass marked slices, or a volume")
     depth, *size = volume.values.shape
@@ -110,7 +110,8 @@ def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read, witho
 
 def _places(files, name: str, volume: Volume, image: Path) -> list[int]:
     """Numbers of the slices that some images mark, each once."""
-    names, depth = [file.stem for file in slice_files(image)] if volume.kind == "slices" else [], len(volume.values)
+    names = [file.stem for file in images_by_number(image)] if volume.kind == "slices" else []
+    depth = len(volume.values)
     for file in files:
         if names and file.stem not in names:
             raise InputError(f"{name}: {file.name!r} belongs to no slice; name it like a slice of {str(image)!r}")

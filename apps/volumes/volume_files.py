@@ -6,7 +6,7 @@
     .nrrd, .nhdr                NRRD                                   labels: .nrrd
     .mha, .mhd                  MetaImage                              labels: .mha
     a folder, or a file of it   a DICOM series                         labels: .nii.gz
-    a folder with --volume      images or .npy, one per slice          labels: .tif
+    a folder with --volume      images, one per slice                  labels: .tif
 
 Axes are z, y, x; images of a folder are ordered by the numbers in their names.  Values are unchanged.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.errors import InputError
-from apps.common.images import READABLE, by_number, load_array, open_file, read_bytes, read_pixels, reading
+from apps.common.images import READABLE, images_by_number, load_array, open_file, read_bytes, read_pixels, reading
 from apps.common.stems import suffix_of
 from apps.common.writing import write_bytes
 from apps.volumes.medical_files import (
@@ -172,15 +172,8 @@ def _read(path: Path, name: str, kind: str) -> Volume:
     return Volume(values.view(np.uint8) if values.dtype == bool else values, kind, geometry, header)
 
 
-def slice_files(folder: Path) -> list[Path]:
-    """The images of a folder, or else its .npy files, in order of the numbers in their names."""
-    inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    images = [path for path in inside if path.suffix.lower() in READABLE]
-    return sorted(images or [path for path in inside if path.suffix.lower() == ".npy"], key=by_number)
-
-
 def _read_slices(folder, name):
-    files = slice_files(folder)
+    files = images_by_number(folder)
     if len(files) < 2:
         held = "one image" if files else "no image"
         raise InputError(f"{name}: folder {str(folder)!r} holds {held}; a volume has two slices or more")
@@ -196,12 +189,6 @@ def _read_slices(folder, name):
 
 def read_slice(path: Path, name: str) -> np.ndarray:
     """Grey values (H, W) of an image as stored, also of grey values stored as colours; InputError for colours."""
-    if path.suffix.lower() == ".npy":
-        with reading(path, name, "pass complete .npy slices"):
-            pixels = load_array(read_bytes(path, name))
-        if pixels.ndim != 2:
-            raise InputError(f"{name}: {str(path)!r} has shape {pixels.shape}; a .npy slice has two axes y, x")
-        return pixels
     pixels = read_pixels(path, name)
     if pixels.ndim == 3:
         if (pixels != pixels[..., :1]).any():

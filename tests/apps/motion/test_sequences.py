@@ -29,12 +29,6 @@ def test_folder_is_sorted_by_numbers(frames, tmp_path):
         assert (np.rint(read[..., 0] * 255) == frames).all()
 
 
-def test_folder_of_arrays(frames, tmp_path):
-    for t, frame in enumerate(frames):
-        np.save(tmp_path / f"f{t}.npy", frame)
-    assert (np.rint(np.stack(list(open_sequence(tmp_path)))[..., 1] * 255) == frames).all()
-
-
 @pytest.mark.parametrize("kind", ["uint8", "uint16", "float32", "int64", "bool", "colour"])
 def test_stack(frames, tmp_path, kind):
     """Bytes and 16 bits by their type's range, floats in [0, 1] as they are, anything else by its extremes."""
@@ -98,8 +92,6 @@ def make_bad(kind, folder):
         path.mkdir()
         if kind != "empty folder":
             Image.fromarray(np.zeros((8, 8), np.uint8)).save(path / "a.png")
-        if kind == "mixed":
-            np.save(path / "b.npy", np.zeros((8, 8)))
         if kind == "sizes":
             Image.fromarray(np.zeros((9, 8), np.uint8)).save(path / "b.png")
         if kind == "broken frame":
@@ -122,7 +114,6 @@ def make_bad(kind, folder):
         ("broken stack", "cannot read .*pass a .npy file of numbers"),
         ("empty folder", "contains no frame; two or more are needed"),
         ("one frame", "contains one frame; two or more are needed"),
-        ("mixed", "contains both images and .npy files"),
         ("sizes", "frame 1 is 8x9 pixels, but the first is 8x8"),
         ("broken frame", "cannot read .*b.png"),
     ],
