@@ -61,9 +61,16 @@ from typing import Any
 
 from apps.common.command import passed, spelled, three_numbers
 from apps.common.errors import InputError
-from apps.common.images import READABLE
 from apps.common.stems import stem_of, suffix_of
-from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, companion_of, image_items, images_in
+from apps.run.inputs import (
+    Job,
+    check_out_is_not_input,
+    check_unique_names,
+    companion_of,
+    image_items,
+    images_in,
+    is_image_name,
+)
 from apps.run.program import Program, Work
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, clip_job, segment_job
 from apps.segmentation.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
@@ -76,7 +83,7 @@ from apps.segmentation.result_files import (
     write_merged,
 )
 from apps.segmentation.strokes import ENCODINGS, parse_box
-from apps.volumes.volume_files import MEDICAL_SUFFIXES, further_files, is_volume, kind_of
+from apps.volumes.volume_files import FORMAT_OF, further_files, is_volume, kind_of
 
 
 def _add_options(options) -> None:
@@ -184,7 +191,7 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
 
 
 def _is_input_of_folder(path: Path) -> bool:
-    return suffix_of(path) in (*READABLE, *MEDICAL_SUFFIXES, ".ome.tif", ".ome.tiff")
+    return is_image_name(path) or FORMAT_OF.get(suffix_of(path)) in ("NIfTI", "NRRD", "MetaImage")
 
 
 def _job(path: Path, chosen, boxes, many: bool) -> Job:

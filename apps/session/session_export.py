@@ -12,14 +12,14 @@ from apps.common.writing import write_bytes
 from apps.segmentation.label_figures import TIFF
 from apps.segmentation.marks import label_values
 from apps.segmentation.result_files import encoded_result
-from apps.volumes.volume_files import FORMATS, write_labels
-from apps.volumes.voxel_geometry import Geometry, Volume
+from apps.volumes.volume_files import write_labels
+from apps.volumes.voxel_geometry import FORMATS, Geometry, Volume
 
 KINDS = ("mask", "cutout", "labels", *ANNOTATIONS)
 VOLUME_KINDS = ("mask", "labels")
 UNIT, ORIGIN, AXES = "mm", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)  # of arrays
 # Formats of volumes that need no header of a file that was read.
-_FORMAT_OF = {suffix: kind for kind, suffix in FORMATS.items() if kind in ("npy", "TIFF", "NIfTI", "NRRD", "MetaImage")}
+_FORMAT_OF = {suffixes[0]: kind for kind, suffixes in FORMATS.items() if kind != "DICOM"}
 
 
 def export_image(

@@ -23,17 +23,16 @@ from apps.common.errors import InputError, OutputError
 from apps.common.images import Unsuitable
 from apps.common.suggestions import install
 from apps.common.writing import write_bytes
-from apps.volumes.voxel_geometry import Geometry, unit_of
+from apps.volumes.voxel_geometry import FORMATS, Geometry, unit_of
 
 PACKAGES = {"NIfTI": "nibabel", "NRRD": "SimpleITK", "MetaImage": "SimpleITK", "DICOM": "SimpleITK"}
 IO = {"NRRD": "NrrdImageIO", "MetaImage": "MetaImageIO", "DICOM": "GDCMImageIO"}
-WRITTEN = {"NRRD": ".nrrd", "MetaImage": ".mha"}
 UNIT = "mm"  # of ITK, of DICOM, and of NIfTI and NRRD files that state none
 MAX_HEADER = 1 << 16  # bytes in which a text header names its data file
 DATA_FILE = re.compile(rb"^(?:ElementDataFile *=|data ?file *:) *([^\r\n]*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 NRRD_UNIT = re.compile(rb'^(?:space )?units: *(?:"" *)*"([^"\r\n]+)"', re.MULTILINE)
 LPS = np.diag([-1.0, -1.0, 1.0])  # from the world of NIfTI, where x and y grow to the right and the front, to ITK's
-SERIES, DESCRIPTION = "0020|000e", "0008|103e"
+SERIES = "0020|000e"
 MAX_UNEVEN = 0.1  # maximum deviation of a step between slices, as a share of the median step; positions are rounded
 MAX_TILT = 0.02  # maximum offset of a slice within its plane, as a share of the step
 SAME = 1e-3  # maximum difference of the slices' directions and pixel sizes, and of a NIfTI matrix from a rotation
@@ -138,7 +137,7 @@ def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, itk
     image.SetOrigin(geometry.origin)
     image.SetDirection(geometry.direction)
     with TemporaryDirectory() as folder:
-        named = Path(folder) / f"labels{WRITTEN[kind]}"
+        named = Path(folder) / f"labels{FORMATS[kind][0]}"
         with _itk_errors():
             itk.WriteImage(image, str(named), useCompression=True, imageIO=IO[kind])
             written = itk.GetArrayFromImage(itk.ReadImage(str(named), imageIO=IO[kind]))
@@ -220,7 +219,7 @@ def read_dicom(path: Path, itk) -> tuple[np.ndarray, Geometry]:
     series: dict[str, list] = {}  # readers, which have read the headers
     chosen = None
     for file in files_of_folder(path if os.path.isdir(path) else path.parent):
-        slices = series.setdefault(_tag(one := _opened(file, "DICOM", itk, f"{file.name}: "), SERIES), [])
+        slices = series.setdefault(_series_of(one := _opened(file, "DICOM", itk, f"{file.name}: ")), [])
         slices.append(one)
         chosen = slices if file == path else chosen
     if os.path.isfile(path) and chosen is None:
@@ -247,17 +246,14 @@ def _name(reader) -> str:
     return Path(reader.GetFileName()).name
 
 
-def _tag(reader, tag: str) -> str:
-    return reader.GetMetaData(tag).strip() if reader.HasMetaDataKey(tag) else ""
+def _series_of(reader) -> str:
+    return reader.GetMetaData(SERIES) if reader.HasMetaDataKey(SERIES) else ""
 
 
 def _only_series(series: dict[str, list]) -> list:
     if len(series) > 1:
-        listed = ", ".join(
-            f"{_tag(found[0], DESCRIPTION) or key} ({len(found)} files such as {_name(found[0])!r})"
-            for key, found in series.items()
-        )
-        raise Unsuitable(f"holds {len(series)} series: {listed[:300]}; pass one file of the required series")
+        listed = ", ".join(_name(found[0]) for found in series.values())
+        raise Unsuitable(f"holds {len(series)} series; pass one file of the required series, such as {listed[:300]}")
     return next(iter(series.values()))
 
 

@@ -1,7 +1,7 @@
 """Volumes in TIFF files, by tifffile: plain pages, ImageJ's hyperstacks and OME-TIFF, with spacing and unit.
 
 tifffile names the axes: Z, Y, X; C or S for channels, T for time; Q and I for pages without a meaning, which are taken
-for slices.
+for slices.  Axes of length 1 are left out.
 """
 
 import io
@@ -13,8 +13,6 @@ import numpy as np
 from apps.common.images import Unsuitable, open_tiff
 from apps.volumes.voxel_geometry import Geometry, factor, unit_of
 
-SLICES = "ZQI"
-WHAT = {"C": "channels", "S": "channels", "T": "points in time"}
 IMAGEJ_KEYS = ("spacing", "unit", "yunit", "zunit", "xorigin", "yorigin", "zorigin")
 OME_KEYS = tuple(f"PhysicalSize{axis}{part}" for axis in "XYZ" for part in ("", "Unit"))
 
@@ -23,10 +21,8 @@ def is_stack(path: Path) -> bool:
     """Whether a TIFF has an axis besides those of one image."""
     try:
         with open_tiff(path) as file:
-            if len(file.series) > 1:
-                return len(file.pages) > 1
-            axes = dict(zip(file.series[0].axes, file.series[0].shape, strict=True))
-            return any(size > 1 for axis, size in axes.items() if axis not in "YXS")
+            axes = file.series[0].get_axes(squeeze=True).replace("S", "")
+            return len(file.pages) > 1 if len(file.series) > 1 else len(axes) > 2
     except Exception:  # of any type, from damaged files
         return False  # reading it as an image will report the error
 
@@ -40,15 +36,18 @@ def read_stack(data: bytes) -> tuple[np.ndarray, Geometry | None, dict]:
             shapes = ", ".join("x".join(map(str, one.shape)) for one in file.series[:4])
             raise Unsuitable(f"holds {len(file.series)} images of sizes {shapes}; save one of them as a separate file")
         series = file.series[0]
-        order = _slices_first(series.axes, series.shape)
-        values = series.asarray()
+        axes, shape = series.get_axes(squeeze=True), series.get_shape(squeeze=True)
+        if axes not in ("ZYX", "QYX", "IYX"):
+            sizes = ", ".join(f"{axis} {size}" for axis, size in zip(axes, shape, strict=True))
+            raise Unsuitable(f"has the axes {sizes}; save a volume with slices, rows and columns: Z, Y, X")
+        values = series.asarray().reshape(shape)
         header: dict = {}
         geometry = None
         if file.is_imagej:
             header, geometry = _imagej(file)
         elif file.is_ome:
             header, geometry = _ome(file.ome_metadata)
-    return values.transpose(*order).reshape([values.shape[axis] for axis in order[-3:]]), geometry, header
+    return values, geometry, header
 
 
 def stack_bytes(labels: np.ndarray, header: dict) -> bytes:
@@ -61,24 +60,6 @@ def stack_bytes(labels: np.ndarray, header: dict) -> bytes:
     metadata = {"axes": "ZYX", **header.get("metadata", {})}
     tifffile.imwrite(buffer, labels, compression="zlib", photometric="minisblack", metadata=metadata, **options)
     return buffer.getvalue()
-
-
-def _slices_first(axes, shape) -> list[int]:
-    """Order of the axes that puts those of length 1 first and z, y, x last; Unsuitable for other axes."""
-    sizes = ", ".join(f"{axis} {size}" for axis, size in zip(axes, shape, strict=True))
-    slices = [n for n, axis in enumerate(axes) if axis in SLICES and shape[n] > 1]
-    others = [axis for n, axis in enumerate(axes) if axis not in SLICES + "YX" and shape[n] > 1]
-    if others:
-        what = WHAT.get(others[0], f"steps along the axis {others[0]}")
-        hint = "save one of them as a volume" if slices else "if they are slices, save the file with Z slices"
-        raise Unsuitable(f"has several {what} (axes {sizes}); {hint} (axes Z, Y, X)")
-    if len(slices) > 1:
-        raise Unsuitable(f"has {len(slices) + 2} axes ({sizes}); save one volume of axes Z, Y, X as a separate file")
-    if "Y" not in axes or "X" not in axes or not any(axis in SLICES for axis in axes):
-        raise Unsuitable(f"holds a single image (axes {sizes}); a volume has several pages")
-    slices = slices or [next(n for n, axis in enumerate(axes) if axis in SLICES)]
-    last = [slices[0], axes.index("Y"), axes.index("X")]
-    return [n for n in range(len(axes)) if n not in last] + last
 
 
 def _imagej(file) -> tuple[dict, Geometry | None]:

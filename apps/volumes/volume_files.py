@@ -33,48 +33,24 @@ from apps.volumes.medical_files import (
     write_nifti,
 )
 from apps.volumes.tiff_stacks import is_stack, read_stack, stack_bytes
-from apps.volumes.voxel_geometry import Volume
+from apps.volumes.voxel_geometry import FORMATS, Volume
 
-MEDICAL_SUFFIXES = {
-    ".nii": "NIfTI",
-    ".nii.gz": "NIfTI",
-    ".nrrd": "NRRD",
-    ".nhdr": "NRRD",
-    ".mha": "MetaImage",
-    ".mhd": "MetaImage",
-}
-TIFF_SUFFIXES = (".tif", ".tiff", ".ome.tif", ".ome.tiff")
-DICOM_SUFFIXES = (".dcm", ".ima", ".dicom")
-# Suffix of labels in the format of a volume; those of a TIFF keep .ome.tif.
-FORMATS = {
-    "npy": ".npy",
-    "TIFF": ".tif",
-    "NIfTI": ".nii.gz",
-    "NRRD": ".nrrd",
-    "MetaImage": ".mha",
-    "DICOM": ".nii.gz",
-    "slices": ".tif",
-}
+FORMAT_OF = {suffix: kind for kind, suffixes in FORMATS.items() for suffix in suffixes}
+WRITTEN = {"DICOM": "NIfTI", "slices": "TIFF"}  # format of labels, if it is another one
 
 
 def kind_of(path: Path, folder: bool = False) -> str | None:
     """Format of a volume, a key of FORMATS, by its name and first bytes; None if it is none, or a folder of images.
 
-    With `folder`, a folder of images is the slices of a volume.
+    With `folder`, a folder of images is the "slices" of a volume.
     """
-    suffix = suffix_of(path)
     if os.path.isdir(path):
         inside = [one for one in path.iterdir() if not one.name.startswith(".")]
         if not any(one.suffix.lower() in READABLE for one in inside) and any(map(is_dicom, inside)):
             return "DICOM"
         return "slices" if folder else None
-    if suffix in TIFF_SUFFIXES:
-        return "TIFF"
-    if suffix in MEDICAL_SUFFIXES:
-        return MEDICAL_SUFFIXES[suffix]
-    if suffix == ".npy":
-        return "npy"
-    return "DICOM" if suffix in DICOM_SUFFIXES or (suffix not in READABLE and is_dicom(path)) else None
+    suffix = suffix_of(path)
+    return FORMAT_OF.get(suffix) or ("DICOM" if suffix not in READABLE and is_dicom(path) else None)
 
 
 def is_volume(path: Path, folder: bool = False) -> bool:
@@ -87,7 +63,8 @@ def result_suffix(path: Path, folder: bool = False) -> str:
     """Suffix of labels in the format of a volume."""
     if path.name.lower().endswith((".ome.tif", ".ome.tiff")):
         return ".ome.tif"
-    return FORMATS[kind_of(path, folder) or "TIFF"]
+    kind = kind_of(path, folder) or "TIFF"
+    return FORMATS[WRITTEN.get(kind, kind)][0]
 
 
 def further_files(path: Path) -> tuple[Path, ...]:
@@ -107,8 +84,8 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
     requires a package that is not installed.
     """
     path = Path(path)
-    if not os.path.exists(path):
-        open_file(path, name)  # reports why
+    if not os.path.isdir(path):
+        open_file(path, name).close()  # reports a pipe, and a file that is missing or without permission
     kind = kind_of(path, folder)
     if kind is None:
         known = "NIfTI, NRRD, MetaImage, DICOM, TIFF with several pages, or .npy"
@@ -135,14 +112,13 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
 
 def write_labels(path: Path, labels: np.ndarray, volume: Volume) -> Path:
     """Write labels (D, H, W), uint8 or uint16, in the format and with the geometry of a volume."""
-    kind = volume.kind
+    kind = WRITTEN.get(volume.kind, volume.kind)
     if kind == "npy":
         buffer = io.BytesIO()
         np.save(buffer, labels)
         return write_bytes(path, buffer.getvalue())
-    if kind in ("TIFF", "slices"):
+    if kind == "TIFF":
         return write_bytes(path, stack_bytes(labels, volume.header or {}))
-    kind = "NIfTI" if kind == "DICOM" else kind
     package = package_of(kind, "--out", path)
     if kind == "NIfTI":
         return write_nifti(path, labels, volume.geometry, volume.header, package)
@@ -157,10 +133,6 @@ def _read(path: Path, name: str, kind: str) -> Volume:
         data = read_bytes(path, name)
         values, geometry, header = (load_array(data), None, None) if kind == "npy" else read_stack(data)
     else:
-        if os.path.isfile(path) and os.path.getsize(path) == 0:
-            raise InputError(f"{name}: {str(path)!r} is empty; pass a complete file")
-        if not os.path.isdir(path):
-            open_file(path, name).close()  # reports a pipe, and a file without permission
         package = package_of(kind, name, path)
         if kind == "NIfTI":
             values, geometry, header = read_nifti(path, package)

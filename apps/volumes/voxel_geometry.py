@@ -9,18 +9,27 @@ from typing import Any
 
 import numpy as np
 
+# Suffixes of the formats; labels of a volume have the first one of its format, of DICOM that of NIfTI.
+FORMATS = {
+    "npy": (".npy",),
+    "TIFF": (".tif", ".tiff", ".ome.tif", ".ome.tiff"),
+    "NIfTI": (".nii.gz", ".nii"),
+    "NRRD": (".nrrd", ".nhdr"),
+    "MetaImage": (".mha", ".mhd"),
+    "DICOM": (".dcm", ".ima", ".dicom"),
+}
 TOLERANCE = 0.1  # two grids are the same if no corner is displaced by more than this share of a voxel's shortest side
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "nm": 1e-9, "Å": 1e-10, "inch": 0.0254}
-SPELLINGS = {
-    "m": ("meter", "metre"),
-    "cm": ("centimeter", "centimetre"),
-    "mm": ("millimeter", "millimetre"),
-    "µm": ("um", "μm", "\\u00b5m", "micron", "microns", "micrometer", "micrometre"),
-    "nm": ("nanometer", "nanometre"),
-    "Å": ("angstrom", "ångström"),
-    "inch": ("in", "inches", '"'),
+SPELLINGS: dict[str, str | None] = {  # in lower case
+    **dict.fromkeys(("", "pixel", "pixels", "voxel", "null", "none")),
+    **dict.fromkeys(("meter", "metre"), "m"),
+    **dict.fromkeys(("centimeter", "centimetre"), "cm"),
+    **dict.fromkeys(("millimeter", "millimetre"), "mm"),
+    **dict.fromkeys(("um", "μm", "\\u00b5m", "micron", "microns", "micrometer", "micrometre"), "µm"),
+    **dict.fromkeys(("nanometer", "nanometre"), "nm"),
+    **dict.fromkeys(("angstrom", "ångström"), "Å"),
+    **dict.fromkeys(("in", "inches", '"'), "inch"),
 }
-NO_UNITS = ("", "pixel", "pixels", "voxel", "null", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,7 @@ class Volume:
     values : ndarray, shape (D, H, W)
         Values as stored, in native byte order.
     kind : str
-        Format, a key of `apps.volumes.volume_files.FORMATS`.
+        Format, a key of FORMATS, or "slices" for a folder of images.
     geometry : Geometry or None
         None if the file states no geometry.
     header : object or None
@@ -95,12 +104,7 @@ class Volume:
 def unit_of(name: str | None) -> str | None:
     """Common spelling of a unit of length; an unknown name is unchanged, and "pixel" is no unit."""
     given = (name or "").strip()
-    if given.lower() in NO_UNITS:
-        return None
-    for unit, others in SPELLINGS.items():
-        if given == unit or given.lower() in others:
-            return unit
-    return given
+    return SPELLINGS.get(given.lower(), given)
 
 
 def factor(unit: str | None, target: str | None) -> float:

@@ -82,7 +82,7 @@ BAD = [
     ("segment half.tif --label-strokes seeds.nii.gz", "image: cannot read .*half.tif'.*pass a complete .*TIFF"),
     ("segment plane.npy --label-strokes seeds.nii.gz", "image: .* a volume has three axes"),
     ("segment nan.npy --label-strokes seeds.nii.gz", "image: .* holds NaN or infinity"),
-    ("segment channels.tif --strokes small.png", "channels.tif' has several channels"),
+    ("segment channels.tif --strokes small.png", "channels.tif' has the axes"),
     ("segment 7x7 --label-strokes seeds.nii.gz --volume", "image: folder .* holds one image; a volume has two"),
     ("denoise photo.png --mask small.png", "mask is 3x2 pixels, but the image is 32x32"),
     ("denoise photo.png --mask white.png", "mask covers the whole image"),
