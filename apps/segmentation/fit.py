@@ -25,10 +25,11 @@ than UNDECIDED, the image does not decide, and the result has it as its `rival`.
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
 
-A large image is segmented at reduced size: for one object at WORKING_PIXELS pixels, for several at REDUCED_PIXELS, as
-each round of fits takes many cuts.  The outlines found are then placed in the full image, by cuts along them
-(apps.segmentation.fine_outline).  The rounds for one object of strokes or a mask are at REDUCED_PIXELS, too, for which
-the constants were chosen; of what they end with, one fit and cut at the larger size finds the object.
+A large image is segmented at reduced size: for one object at WORKING_PIXELS pixels, in a box at BOX_PIXELS, as it has
+several starts, and for several objects at REDUCED_PIXELS, as each round of fits takes many cuts.  The outlines found
+are then placed in the full image, by cuts along them (apps.segmentation.fine_outline).  The rounds for one object of
+strokes or a mask are at REDUCED_PIXELS, too, for which the constants were chosen; of what they end with, one fit and
+cut at the larger size finds the object.
 
 Which labelling separates colours best: the energy of apps.segmentation.segmentation contains the fit of two mixtures.
 Fits of the same labelling differ with the models they started from, often by more than the energies of two labellings.
@@ -78,6 +79,7 @@ UNDECIDED = 0.02  # nats per pixel of a box, by which the best result must be be
 SAME = 0.9  # overlap from which two results are one
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
+BOX_PIXELS = 640 * 480  # the same of an object in a box, of the part of the image around it
 LARGE_PIXELS = 1_000_000  # images with more pixels are reduced for several objects, and for the rounds for one
 SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
 PIN_HOLE = 10  # pixels; smaller ones are removed too, in small images those of less than PIN_SHARE of the image
@@ -211,7 +213,7 @@ def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
 
 def at_working_size(view: ImageView, hints: Hints) -> tuple[ImageView, Hints]:
     """The view and the hints at the size at which labels are found: the full one if a hint is lost at a smaller one."""
-    if view.size <= (WORKING_PIXELS if hints.is_single else LARGE_PIXELS):
+    if view.size <= (_working_pixels(hints) if hints.is_single else LARGE_PIXELS):
         return view, hints
     small = working_view(view, hints)
     reduced = hints.reduced(small.shape)
@@ -222,7 +224,12 @@ def working_view(view: ImageView, hints: Hints) -> ImageView:
     """The view at the size at which the objects of a large image are found."""
     if not hints.is_single:
         return reduced_view(view)
-    return view.smaller(reduced_shape(view.shape, WORKING_PIXELS), (WORKING_PIXELS / REDUCED_PIXELS) ** 0.5)
+    pixels = _working_pixels(hints)
+    return view.smaller(reduced_shape(view.shape, pixels), (pixels / REDUCED_PIXELS) ** 0.5)
+
+
+def _working_pixels(hints: Hints) -> int:
+    return BOX_PIXELS if hints.is_box else WORKING_PIXELS
 
 
 def reduced_view(view: ImageView) -> ImageView:

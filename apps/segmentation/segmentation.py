@@ -37,8 +37,8 @@ strokes, and the strokes alone are a further initialisation.
 
 A mask adds costs by location, and the first colour models are fitted to it; see apps.segmentation.start_mask.
 
-An image with more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then
-placed in the full image (see apps.segmentation.fit).
+An image with more than WORKING_PIXELS pixels, around a box more than BOX_PIXELS, is segmented at that number of pixels,
+and the outline found is then placed in the full image (see apps.segmentation.fit).
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
@@ -87,9 +87,8 @@ class Segmentation(GridResult):
     fixed : ndarray of int8, (H, W)
         What strokes and the outside of a box fix: -1 nothing, 0 background, 1 object.
     energies : tuple of float
-        Energy of the labelling after each round, in nats; never increases.  Of an image above WORKING_PIXELS, it is
-        the energy of the image reduced to that size; above a megapixel, strokes and masks have a single one, of the
-        last cut.
+        Energy of the labelling after each round, in nats; never increases.  Of an image that is segmented at a
+        reduced size, it is the energy there; above a megapixel, strokes and masks have a single one, of the last cut.
     seconds : dict
         Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
     device, method : str

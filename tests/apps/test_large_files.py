@@ -121,7 +121,7 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
     elif hint == "start":
         marks, wide = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
         start = wide
-    monkeypatch.setattr(fit, "WORKING_PIXELS", 40_000)
+    monkeypatch.setattr(fit, "BOX_PIXELS" if hint == "box" else "WORKING_PIXELS", 40_000)
     monkeypatch.setattr(fit, "REDUCED_PIXELS", 5_000)
     found = segmentation.segment_marked(rgb, Hints(marks, mask=start), device="cpu")
     assert "outline" in found.seconds

@@ -78,6 +78,7 @@ def in_base64(mask):
 def test_one_object(photo, kind, size, tmp_path, monkeypatch):
     if size != "small":
         monkeypatch.setattr(fit, "WORKING_PIXELS", 8000)
+        monkeypatch.setattr(fit, "BOX_PIXELS", 8000)
         monkeypatch.setattr(fit, "LARGE_PIXELS", 8000)
         monkeypatch.setattr(fit, "REDUCED_PIXELS", 5000)
     given, apply, asked = hints_of(kind, photo.shape[:2], np.random.default_rng(1))

@@ -27,5 +27,6 @@ def session(disc):
 def tiny_grids(monkeypatch):
     """Images above 1500 pixels count as large, and are answered with 600."""
     monkeypatch.setattr(fit, "WORKING_PIXELS", 1500)
+    monkeypatch.setattr(fit, "BOX_PIXELS", 1500)
     monkeypatch.setattr(fit, "LARGE_PIXELS", 1500)
     monkeypatch.setattr(fit, "REDUCED_PIXELS", 600)
