@@ -76,6 +76,7 @@ AROUND = 0.5  # of a box's side: width of the part of the image around it
 WIDE_BIN, ALIKE = 10.0, 0.95  # Lab units, and share of the pixels whose bins occur in the ring around a box
 SPAN_COST = 0.3  # nats per pixel of a box that the rectangle around its object does not cover
 UNDECIDED = 0.02  # nats per pixel of a box, by which the best result must be better than others
+UNSURE = 0.5  # nats per pixel, for which pixels of a result that is unsure change
 SAME = 0.9  # overlap from which two results are one
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
@@ -98,6 +99,7 @@ class Found(NamedTuple):
     where    this part, for a box; or None
     models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
     rival    other labels that fit a box about as well; or None
+    unsure   pixels that change for UNSURE nats each, per pixel of the object; None unless asked for
     """
 
     labels: np.ndarray
@@ -108,6 +110,7 @@ class Found(NamedTuple):
     small: "Found | None" = None
     where: Rectangle | None = None
     rival: np.ndarray | None = None
+    unsure: float | None = None
 
     @property
     def mask(self) -> np.ndarray:
@@ -122,11 +125,13 @@ def find_labels(
     clock: Clock | None = None,
     check: Check = None,
     grid: GridCut | None = None,
+    is_compared: bool = False,
 ) -> Found:
     """The labels of minimum energy of an image of any size.
 
     grid    with the edges of the view, to use for the cuts of anything but a box, unless the image is large; or None
     check   called from time to time; it may raise
+    is_compared   whether to find how unsure the labels of one object are
 
     Specks, pin-holes and islands are removed from them, unless hints.min_area is 1.  The energies, and the
     certificate, are those of the cut before this.
@@ -166,6 +171,10 @@ def find_labels(
         if stronger is not None:
             plausible = [found_from(at, said, *stronger, grid, clock, check)]
         best = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
+        if is_compared:
+            grid.load(at.costs(best.models), best.marks)
+            best = best._replace(unsure=grid.unsure(best.marks, UNSURE))
+            clock.charge("cuts")
     else:
         best = min(found, key=lambda one: one.energies[-1])
     best = with_parts_reassigned(at, said, best, edges(), device)
@@ -208,7 +217,7 @@ def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
         location = whole(interpolated(location, part.labels.shape))
     models = part.models._replace(location=location)
     rival = None if part.rival is None else whole(part.rival)
-    return Found(whole(part.labels), models, part.energies, hints.marks, part.solved, part, where, rival)
+    return Found(whole(part.labels), models, part.energies, hints.marks, part.solved, part, where, rival, part.unsure)
 
 
 def at_working_size(view: ImageView, hints: Hints) -> tuple[ImageView, Hints]:

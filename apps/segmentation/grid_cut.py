@@ -166,6 +166,18 @@ class GridCut:
             self.solved = self._solver.solve(callback=callback)
         return labels_of(self.solved, self.costs.values)
 
+    def unsure(self, marks: np.ndarray, step: float) -> float:
+        """Pixels that change if one of two labels costs `step` nats less for each, per pixel of the object."""
+        assert self.costs is not None
+        assert isinstance(self._solver, gridcut.Solver)
+        unary, added = self.costs.everywhere(marks), np.int32(round(step * UNIT))
+        labels, *others = (
+            (self._solver.update(source=unary[0] + more, sink=unary[1] + less), self._solver.solve().labels)[1]
+            for more, less in ((0, 0), (added, 0), (0, added))
+        )
+        changed = sum(np.count_nonzero(other != labels) for other in others)
+        return changed / max(1, np.count_nonzero(labels))
+
     @property
     def energy(self) -> float | None:
         """Energy in nats of the last labels; None before the first solve."""

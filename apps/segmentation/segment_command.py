@@ -22,7 +22,8 @@ drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline); wi
 NAME-strokes.png: the strokes as they were read, red and blue on the dimmed photograph.  Parts that touch no object
 stroke are dropped, unless there is a box or a start mask; --keep decides otherwise.  Colour models and labelling are
 updated alternately; each labelling is an exact minimum cut.  Several images need a folder with a stroke image, a
-trimap or a mask per image; --box is one box for all, or a file as for --boxes with one box per image.
+trimap or a mask per image; --box is one box for all, or a file as for --boxes with one box per image.  At the end,
+the images are listed whose object is unsure, so that these can be looked at first.
 
 A box, --start and strokes (or a trimap) can be combined: strokes are constraints, a mask is a hint.  NAME-mask.png of
 an earlier run is such a mask.  --save-session keeps the strokes and the result of a run; --resume-session adds further
@@ -82,6 +83,7 @@ from apps.segmentation.result_files import (
     merged_files,
     write_merged,
 )
+from apps.segmentation.segment_job import look_first
 from apps.segmentation.strokes import ENCODINGS, parse_box
 from apps.volumes.volume_files import FORMAT_OF, further_files, is_volume, kind_of
 
@@ -167,9 +169,14 @@ def _plan(chosen) -> Work:
     items = image_items(images, lambda path: _job(path, chosen, boxes, many))
     alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
     one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
-    finish, named = partial(write_merged, chosen.kinds, Path(chosen.out)), merged_files(chosen.kinds, Path(chosen.out))
+    finish, named = partial(_finish, chosen.kinds, Path(chosen.out)), merged_files(chosen.kinds, Path(chosen.out))
     lines = segment_job.line, segment_job.summary
     return Work(items, many, segment_job.process, *lines, finish=finish, named=named, one_only=one_only)
+
+
+def _finish(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> dict:
+    """Write the annotations of a batch; return its files, and the images to look at first."""
+    return write_merged(kinds, folder, reports) | {"look_first": [one["image"] for one in look_first(reports)]}
 
 
 def inputs_of(chosen) -> tuple[list[Path], bool]:

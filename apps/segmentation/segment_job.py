@@ -27,7 +27,8 @@ from apps.segmentation.strokes import codes_and_colours
 from apps.volumes.volume_files import is_volume, read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry
 
-MAX_LISTED = 6  # labels whose volumes are printed
+MAX_LISTED = 6  # labels whose volumes are printed, and images to look at first
+MIN_UNSURE = 5  # percent of the object, from which a result is unsure
 
 
 class Problem(NamedTuple):
@@ -121,6 +122,7 @@ def _of_object(job: Job, chosen) -> Problem:
 
     def facts(result):
         counts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((marks == OPEN).sum())}
+        counts |= {} if result.unsure is None else {"unsure_percent": round(100 * result.unsure, 2)}
         return counts | _rounds(result) | {"device": result.device, "method": result.method}
 
     def notes(result):
@@ -141,7 +143,7 @@ def _of_object(job: Job, chosen) -> Problem:
     def contents(result):
         return _image_contents(chosen.kinds, chosen, Found(job.image, rgb, metadata, result.mask, strokes=marks))
 
-    solve = partial(segment_marked, rgb, hints, device=chosen.device)
+    solve = partial(segment_marked, rgb, hints, device=chosen.device, is_compared=chosen.many)
     return Problem(rgb.shape[:2], solve, contents, facts, notes, None if truth is None else scores)
 
 
@@ -370,9 +372,18 @@ def line(report) -> str:
 
 
 def summary(reports) -> str:
-    """Mean scores of the reports with a ground truth."""
+    """Mean scores of the reports with a ground truth, and the results to look at first."""
     means = mean_scores(reports, "iou_percent", "error_percent")
-    return "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
+    text = "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
+    unsure = look_first(reports)[:MAX_LISTED] if len(reports) > 1 else []
+    shown = ", ".join(f"{Path(one['image']).name} ({one['unsure_percent']:.0f} %)" for one in unsure)
+    return text + (f"; look first at {shown}" if shown else "")
+
+
+def look_first(reports) -> list[dict]:
+    """The reports of results that are unsure, the most unsure one first."""
+    unsure = [one for one in reports if one.get("unsure_percent", 0) >= MIN_UNSURE]
+    return sorted(unsure, key=lambda one: -one["unsure_percent"])
 
 
 def _found(report) -> str:
