@@ -159,11 +159,12 @@ def _split(colour, count, of, components):
                 is_beyond[np.argmax(is_beyond)] = False
             share[new] = np.where(is_beyond, left, 0.0)
             left[is_beyond] = 0.0
-        for k in {widest, new}:
-            means, covariances = means_and_covariances(share[k : k + 1] @ of.T)
-            variances, axes = np.linalg.eigh(covariances[0])
-            mean[k], axis[k] = means[0], axes[:, -1]
-            spread[k] = variances[-1] * share[k].sum() if np.count_nonzero(share[k]) > 1 else -1.0
+        both = [widest, new]
+        moments = share[both] @ of.T
+        mean[both], covariances = means_and_covariances(moments)
+        variances, axes = np.linalg.eigh(covariances)
+        is_one = np.count_nonzero(share[both], axis=1) == 1
+        axis[both], spread[both] = axes[..., -1], np.where(is_one, -1.0, variances[:, -1] * moments[:, 0])
         widest = int(spread[: new + 1].argmax())
     return share
 

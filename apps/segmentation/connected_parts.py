@@ -103,7 +103,7 @@ def _kept(
 def _drop(labels: np.ndarray, part: np.ndarray, kept: np.ndarray) -> None:
     """Give the parts of objects that are not kept to the background."""
     if not kept.all():
-        labels[~kept[part]] = BACKGROUND
+        labels *= kept[part]
 
 
 def _parts_of_objects(labels: np.ndarray) -> tuple[np.ndarray, int]:

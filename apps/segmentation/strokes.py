@@ -274,7 +274,7 @@ def painted(pixels: np.ndarray, image: np.ndarray | None, name: str, values: dic
         fault = f"has no coloured stroke: {_seen_instead(ground, pixels)}"
     if fault:
         raise InputError(f"{name} {fault}; {REMEDY}")
-    for hue, part in found.items():
+    for hue, (part, _) in found.items():
         marks[part] = values[hue]
     return marks
 
@@ -299,8 +299,11 @@ def _ground(colour, visible, chroma, image) -> tuple[str, np.ndarray]:
     return "grey", chroma
 
 
-def _strokes(colour, coloured, from_image) -> dict[str, np.ndarray]:
-    """The strokes by the name of their hue, bool (H, W); `from_image` is how far pixels are off the photograph."""
+def _strokes(colour, coloured, from_image) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The strokes, bool (H, W), and their colour, by the name of their hue.
+
+    `from_image` is how far pixels are off the photograph, if that is the ground.
+    """
     import cv2
 
     places, found = np.flatnonzero(coloured), {}
@@ -319,16 +322,19 @@ def _strokes(colour, coloured, from_image) -> dict[str, np.ndarray]:
         is_stroke = about[:, cv2.CC_STAT_AREA] >= speck
         small = part[box] & ~is_stroke[parts]
         part[box] &= is_stroke[parts]
-        if small.any() and part.any():  # one in exactly the colour of a stroke is a dot
-            tone = _median(colour[_inner(part)]).astype(np.int16)
-            is_other = np.abs(colour[box][small] - tone).max(axis=1) > SAME
+        if not part.any():
+            continue
+        inner = _morphed(part, "ERODE", 1)
+        is_thick = np.count_nonzero(inner) >= MIN_STROKE
+        tone = _median(colour[inner if is_thick else part])
+        if small.any():  # one in exactly the colour of a stroke is a dot
+            is_other = np.abs(colour[box][small] - tone.astype(np.int16)).max(axis=1) > SAME
             small[small] = ~np.isin(parts[small], parts[small][is_other])
             part[box] |= small
-        inner = _morphed(part, "ERODE", 1)
-        if np.count_nonzero(part) >= least or np.count_nonzero(inner) >= MIN_STROKE:
+        if is_thick or np.count_nonzero(part) >= least:
             if from_image is not None:  # nearer to the colour of the stroke than to the photograph
-                part &= _difference(colour, _median(colour[_inner(part)])) <= from_image
-            found[name] = part
+                part &= _difference(colour, tone) <= from_image
+            found[name] = part, tone
     return found
 
 
@@ -338,13 +344,14 @@ def _fault(found, paint, step, ground, colour, values) -> str:
 
     *others, last = values
     meaning = f"only {', '.join(others)} and {last} have a meaning"
-    strokes = np.logical_or.reduce([np.zeros(paint.shape, bool), *found.values()])
+    strokes = np.logical_or.reduce([np.zeros(paint.shape, bool), *(part for part, _ in found.values())])
     count, far = np.count_nonzero(strokes), ~_morphed(strokes, "DILATE", FAR)
     lost = np.flatnonzero(paint & ~_morphed(strokes, "DILATE", RIM))
-    listed = " and ".join(f"{hue} {hex_code(_median(colour[_inner(part)]))}" for hue, part in found.items())
-    for part in found.values() if ground == "grey" else ():
-        own = colour[_inner(part)]
-        if np.mean(np.abs(own.astype(int) - _median(own)).max(axis=1) <= COMPACT) < MOST_COMPACT:
+    listed = " and ".join(f"{hue} {hex_code(tone)}" for hue, (_, tone) in found.items())
+    for part, tone in found.values() if ground == "grey" else ():
+        inner = _morphed(part, "ERODE", 1)
+        own = colour[inner if np.count_nonzero(inner) >= MIN_STROKE else part].astype(int)
+        if np.mean(np.abs(own - tone).max(axis=1) <= COMPACT) < MOST_COMPACT:
             return "is not painted on a plain colour, on transparency or on a copy of the image"
     if not found.keys() <= values.keys():
         return f"has strokes in {listed} ({count} pixels); {meaning}"
@@ -386,12 +393,6 @@ def _morphed(pixels, operation: str, by: int) -> np.ndarray:
 
     square = np.ones((2 * by + 1, 2 * by + 1), np.uint8)
     return cv2.morphologyEx(pixels.view(np.uint8), getattr(cv2, f"MORPH_{operation}"), square).view(bool)
-
-
-def _inner(part) -> np.ndarray:
-    """The pixels of a stroke that are not at its rim, if it is thick enough."""
-    inner = _morphed(part, "ERODE", 1)
-    return inner if np.count_nonzero(inner) >= MIN_STROKE else part
 
 
 def _median(colours) -> np.ndarray:
