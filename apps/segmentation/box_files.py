@@ -17,8 +17,9 @@ A file that cannot be used is an error of the run.  A box that cannot be read is
 
 import json
 import math
+import operator
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -80,22 +81,14 @@ def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[De
     path, name = Path(path), f"{option}: {str(path)!r}"
     if not is_box_file(str(path)):
         raise InputError(f"{name} is not a file of boxes; pass {KINDS}, or a folder of YOLO files")
-    if path.suffix.lower() == ".json" and not path.is_dir():
-        readers, names = _entries_of_json(path, images, option, name)
-    else:
-        readers, names = _files_of(path, images, option, name)
-    if not readers:
+    is_json = path.suffix.lower() == ".json" and not path.is_dir()
+    found, names = (_of_json if is_json else _of_yolo)(path, images, option, name)
+    if not found:
         listed = ", ".join(map(repr, names[:MAX_LISTED])) + ", ..." * (len(names) > MAX_LISTED)
         has = f"has entries for {listed}" if names else "has no entry"
         raise InputError(f"{name} {has}, but has no entry {stem_of(images[0])!r}; name entries as the images")
-    found: dict[Path, tuple[Detection, ...] | InputError] = {}
-    for image, reader in readers.items():
-        try:
-            found[image] = tuple(reader())
-        except InputError as error:
-            found[image] = error
     if len(found) == len(images) and all(isinstance(one, InputError) for one in found.values()):
-        raise found[images[0]]  # type: ignore[misc]
+        raise found[images[0]]
     return found
 
 
@@ -118,26 +111,57 @@ def read_single_boxes(path, images: Sequence[Path]) -> dict[Path, tuple[Detectio
     return found
 
 
+def _detections(entries: Iterable, read, shown: str, form: str) -> tuple[Detection, ...] | InputError:
+    """The boxes of an image, by a function that reads one, perhaps as None; an error, for one that is not of a form."""
+    found = []
+    for entry in entries:
+        try:
+            found.append(read(entry))
+        except Exception:  # of another type, without a key, not finite ...
+            return InputError(f"{shown} must be {form}, got {json.dumps(entry)[:80]}")
+    return tuple(one for one in found if one is not None)
+
+
+def _numbers(values) -> list[float]:
+    """Finite numbers; an exception for anything else."""
+    numbers = [float(value) for value in values]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("not finite")
+    return numbers
+
+
 # A file for all images
 
 
-def _entries_of_json(path: Path, images, option: str, name: str):
-    """A function per image that reads its boxes, and the names of all entries."""
-    content = read_json(path, option)
+def _of_json(path: Path, images, option: str, name: str):
+    """The boxes by image, and the names of all entries."""
+    content, form = read_json(path, option), "bbox [x, y, width, height], with an integer as category_id"
+    read: Callable[..., Detection | None] = partial(_from_coco, {})
     if is_coco(content):
         table = {key: annotations for key, (_, annotations) in annotated_images(content, name).items()}
-        read = _from_coco(content, name)
+        read = partial(
+            _from_coco,
+            {one.get("id"): str(one.get("name")) for one in content.get("categories") or () if isinstance(one, dict)},
+        )
     elif isinstance(content, list):
-        table, read = _results(content, name), _from_coco({}, name)
+        table = {}
+        for one in content:
+            image = (one.get("file_name") or one.get("image_id")) if isinstance(one, dict) else None
+            if not is_key(image):
+                raise InputError(
+                    f"{name} is a list, but not of COCO results: each needs bbox, and image_id or file_name, got "
+                    f"{json.dumps(one)[:60]}"
+                )
+            table.setdefault(last_part(str(image)), []).append(one)
     elif isinstance(content, dict):
-        table, read = {key: _as_list(boxes) for key, boxes in content.items()}, _from_corners(name)
+        table, form = {key: _as_list(boxes) for key, boxes in content.items()}, "four numbers [x0, y0, x1, y1] per box"
+        read = _from_corners
     else:
         raise InputError(f"{name} must be JSON of the form of COCO, or {{NAME: [x0, y0, x1, y1]}}, one entry per image")
-    return {image: partial(_read_all, read, table[key], key) for image, key in keys_of(table, images)}, list(table)
-
-
-def _read_all(read, entries, key: str) -> list[Detection]:
-    return [one for entry in entries if (one := read(entry, key)) is not None]
+    keys = dict(keys_of(table, images))
+    return {image: _detections(table[key], read, f"{name}: entry {key!r}", form) for image, key in keys.items()}, list(
+        table
+    )
 
 
 def _as_list(boxes) -> list:
@@ -145,59 +169,26 @@ def _as_list(boxes) -> list:
     return boxes if isinstance(boxes, list) and (not boxes or isinstance(boxes[0], list)) else [boxes]
 
 
-def _from_corners(name: str):
-    def read(entry, key: str) -> Detection:
-        corners = numbers_in(entry, 4)
-        if corners is None:
-            shown = json.dumps(entry)[:60]
-            raise InputError(f"{name}: entry {key!r} must be four numbers [x0, y0, x1, y1] per box, got {shown}")
-        return Detection(corners)
-
-    return read
+def _from_corners(entry) -> Detection:
+    x0, y0, x1, y1 = _numbers(entry)
+    return Detection((x0, y0, x1, y1))
 
 
-def _results(content: list, name: str) -> dict[str, list]:
-    """Results by the file name of their image, or its number."""
-    table: dict[str, list] = {}
-    for one in content:
-        image = (one.get("file_name") or one.get("image_id")) if isinstance(one, dict) else None
-        if not is_key(image):
-            raise InputError(
-                f"{name} is a list, but not of COCO results: each needs bbox, and image_id or file_name, got "
-                f"{json.dumps(one)[:60]}"
-            )
-        table.setdefault(last_part(str(image)), []).append(one)
-    return table
-
-
-def _from_coco(content: dict, name: str):
-    names = {}
-    for one in content.get("categories") or []:
-        if isinstance(one, dict) and is_key(one.get("id")):
-            names[one["id"]] = str(one.get("name"))
-
-    def read(entry, key: str) -> Detection | None:
-        if entry.get("iscrowd"):
-            return None
-        bbox, score = numbers_in(entry.get("bbox"), 4), entry.get("score")
-        if bbox is None or not (score is None or numbers_in([score], 1)):
-            shown = json.dumps({"bbox": entry.get("bbox"), "score": score})[:80]
-            raise InputError(f"{name}: entry {key!r} must be bbox [x, y, width, height], and numbers, got {shown}")
-        x, y, width, height = bbox
-        category = entry.get("category_id", 1)
-        if not isinstance(category, int):
-            raise InputError(f"{name}: entry {key!r} has the category_id {json.dumps(category)[:20]}; pass an integer")
-        default = f"category{category}" if "category_id" in entry else "object"
-        return Detection((x, y, x + width, y + height), names.get(category, default), category, score)
-
-    return read
+def _from_coco(names: Mapping, entry: dict) -> Detection | None:
+    """The box of an annotation or a result, given the names of the categories; None for a crowd."""
+    if entry.get("iscrowd"):
+        return None
+    (x, y, width, height), score = _numbers(entry["bbox"]), entry.get("score")
+    category = operator.index(entry.get("category_id", 1))
+    name = names.get(category, f"category{category}" if "category_id" in entry else "object")
+    return Detection((x, y, x + width, y + height), name, category, None if score is None else _numbers([score])[0])
 
 
 # A file per image
 
 
-def _files_of(path: Path, images, option: str, name: str):
-    """A function per image that reads its file, and the names of all files."""
+def _of_yolo(path: Path, images, option: str, name: str):
+    """The boxes by image, and the names of all files."""
     if path.is_dir():
         inside = [one for one in files_in(path, option) if one.suffix.lower() == ".txt" and one.name != CLASSES]
         files = {stem_of(one): one for one in inside}
@@ -205,53 +196,33 @@ def _files_of(path: Path, images, option: str, name: str):
         raise InputError(f"{name} has the boxes of one image, but there are {len(images)}; pass a folder of such files")
     else:
         inside, files = [path], {stem_of(images[0]): path}
-    classes = _class_names(inside[0].parent / CLASSES, option) if inside else []
-    readers = {image: partial(_yolo, file, option, classes) for image in images if (file := files.get(stem_of(image)))}
-    return readers, [one.name for one in inside]
+    classes = path / CLASSES if path.is_dir() else path.parent / CLASSES
+    read, found = partial(_from_yolo, _lines(classes, option) if classes.exists() else []), {}
+    form = "lines of class, x, y, width, height, perhaps score, in shares of the image"
+    for image in images:
+        if file := files.get(stem_of(image)):
+            try:
+                lines = [line for line in _lines(file, option) if line.strip()]
+                found[image] = _detections(lines, read, f"{option}: {str(file)!r}", form)
+            except InputError as error:
+                found[image] = error
+    return found, [one.name for one in inside]
 
 
-def _class_names(path: Path, option: str) -> list[str]:
-    return _text_of(path, option).splitlines() if path.exists() else []
-
-
-def _text_of(path: Path, option: str) -> str:
+def _lines(path: Path, option: str) -> list[str]:
     if os.path.exists(path) and os.path.getsize(path) == 0:  # no object was found in this image
-        return ""
+        return []
     try:
-        return read_bytes(path, option).decode("utf-8-sig")
+        return read_bytes(path, option).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise InputError(f"{option}: {str(path)!r} is not text; pass YOLO's text files") from None
 
 
-def _yolo(path: Path, option: str, classes: list[str]) -> Iterator[Detection]:
-    for number, line in enumerate(_text_of(path, option).splitlines(), 1):
-        words = line.split()
-        if not words:
-            continue
-        where = f"{option}: {str(path)!r}, line {number}"
-        if len(words) not in (5, 6):
-            raise InputError(f"{where} must be class, x, y, width, height, perhaps score, got {line[:60]!r}")
-        try:
-            values = numbers_in([float(word) for word in words], len(words))
-        except ValueError:
-            values = None
-        if values is None or values[0] != int(values[0]) or values[0] < 0:
-            raise InputError(f"{where} must be a class and four or five numbers, got {line[:60]!r}")
-        if max(map(abs, values[1:5])) > MAX_SHARE:
-            raise InputError(f"{where} must be shares of the image, 0 to 1, got {line[:60]!r}")
-        category, (x, y, width, height) = int(values[0]), values[1:5]
-        name = classes[category].strip() if category < len(classes) else f"category{category}"
-        corners = x - width / 2, y - height / 2, x + width / 2, y + height / 2
-        yield Detection(corners, name, category, values[5] if len(words) == 6 else None, True)
-
-
-def numbers_in(values, count: int) -> tuple | None:
-    """That many finite numbers as a tuple; None for anything else."""
-    if not isinstance(values, list) or len(values) != count:
-        return None
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return None
-    try:
-        return tuple(values) if all(map(math.isfinite, values)) else None
-    except OverflowError:  # an integer beyond all floats
-        return None
+def _from_yolo(classes: list[str], line: str) -> Detection:
+    kind, x, y, width, height, *score = _numbers(line.split())
+    category = int(kind)
+    if category != kind or category < 0 or len(score) > 1 or max(map(abs, (x, y, width, height))) > MAX_SHARE:
+        raise ValueError("no class, or not shares of an image")
+    name = classes[category].strip() if category < len(classes) else f"category{category}"
+    corners = x - width / 2, y - height / 2, x + width / 2, y + height / 2
+    return Detection(corners, name, category, score[0] if score else None, True)
