@@ -138,26 +138,26 @@ def find_labels(
     """
     clock = Clock() if clock is None else clock
     every, where = hints, None
-    if hints.is_box and hints.is_single and (box := bounds(hints.marks == OPEN)) is not None:
+    if hints.only_outside and hints.is_single and (box := bounds(hints.marks == OPEN)) is not None:
         where = around(box, view.shape)
         view, hints = view.part(where), hints.part(where)
     at, said = at_working_size(view, hints)
     clock.charge("reduce")
-    if said.is_single and not said.is_box and said.labelling is None:
+    if said.is_single and not said.only_outside and said.labelling is None:
         said = _begun(at, said, device, clock, check)
-    edges = at.begin_edges(said.is_box)  # with the colours and the distances
+    edges = at.begin_edges(said.only_outside)  # with the colours and the distances
     at.whole  # noqa: B018  # computed now
     clock.charge("colours")
     prior, marks = prior_of(at, said), said.marks
     clock.charge("distances")
-    if grid is None or said.is_box or at is not view:
+    if grid is None or said.only_outside or at is not view:
         grid = GridCut(edges, device)
     edges()
     clock.charge("edges")
     grid.start_over()  # the result must not depend on earlier fits
     near: np.ndarray | bool = True
     others: list[list[Found]] = []
-    if said.is_box and said.labelling is None:
+    if said.only_outside and said.labelling is None:
         rival = rival_of(at, said)
         first = partial(found_from, at, said, prior, marks, grid, clock, check)
         other, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), Clock(), check), rival.near
@@ -238,7 +238,7 @@ def working_view(view: ImageView, hints: Hints) -> ImageView:
 
 
 def _working_pixels(hints: Hints) -> int:
-    return BOX_PIXELS if hints.is_box else WORKING_PIXELS
+    return BOX_PIXELS if hints.only_outside else WORKING_PIXELS
 
 
 def reduced_view(view: ImageView) -> ImageView:
@@ -248,7 +248,7 @@ def reduced_view(view: ImageView) -> ImageView:
 
 def _stronger(view: ImageView, hints: Hints, prior: Prior, found: list["Found"]) -> tuple[Prior, np.ndarray] | None:
     """A prior and marks that constrain an object more, where none of those found is plausible."""
-    if hints.is_box and view.lab[hints.marks != BACKGROUND].std(axis=0).any():
+    if hints.only_outside and view.lab[hints.marks != BACKGROUND].std(axis=0).any():
         assert prior.depth is not None
         seed = hints.marks.dtype.type(hints.values[-1])
         return prior, np.where(prior.depth > 1 - SEED_SHARE, seed, hints.marks)
@@ -258,41 +258,36 @@ def _stronger(view: ImageView, hints: Hints, prior: Prior, found: list["Found"])
 
 
 def found_from(view, hints, prior, marks, grid, clock, check) -> list[Found]:
-    """The results of fits and cuts from each of the prior's initial weights."""
+    """Alternate fits and cuts, from each of the prior's initial weights of colours; the result of each."""
     found: list[Found] = []
     for counts in prior.initial:
-        found.append(fitted(view, hints, prior, marks, counts, found, grid, clock, check))
+        best: Found | None = None
+        for _ in range(hints.rounds):
+            if check is not None:
+                check()
+            models = view.models(prior, counts, hints.options.soft_strokes)
+            costs = view.costs(models)
+            clock.charge("models")
+            grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
+            labels = grid.solve(check)
+            clock.charge("cuts")
+            labels, energy = kept(labels, marks, hints, grid)
+            clock.charge("parts")
+            if best is not None and energy > best.energies[-1]:
+                break
+            earlier = found if best is None else (*found, best)
+            stays = any(np.count_nonzero(labels != one.labels) <= MAX_CHANGED_SHARE * labels.size for one in earlier)
+            best = Found(labels, models, (*(best.energies if best else ()), energy), marks, grid.solved)
+            if stays:
+                break
+            present = [view.counts((labels == value) & prior.near) for value in prior.values]
+            if not all(count.any() for count in present):
+                break
+            counts = prior.blended(present)
+            clock.charge("models")
+        assert best is not None
+        found.append(best)
     return found
-
-
-def fitted(view, hints, prior, marks, counts, others, grid, clock, check) -> Found:
-    """Alternate fits and cuts from weights `counts` of colours or levels; `others` are results of other weights."""
-    best: Found | None = None
-    for _ in range(hints.rounds):
-        if check is not None:
-            check()
-        models = view.models(prior, counts, hints.options.soft_strokes)
-        costs = view.costs(models)
-        clock.charge("models")
-        grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
-        labels = grid.solve(check)
-        clock.charge("cuts")
-        labels, energy = kept(labels, marks, hints, grid)
-        clock.charge("parts")
-        if best is not None and energy > best.energies[-1]:
-            break
-        earlier = others if best is None else (*others, best)
-        stays = any(np.count_nonzero(labels != one.labels) <= MAX_CHANGED_SHARE * labels.size for one in earlier)
-        best = Found(labels, models, (*(best.energies if best else ()), energy), marks, grid.solved)
-        if stays:
-            break
-        present = [view.counts((labels == value) & prior.near) for value in prior.values]
-        if not all(count.any() for count in present):
-            break
-        counts = prior.blended(present)
-        clock.charge("models")
-    assert best is not None
-    return best
 
 
 def kept(labels: np.ndarray, marks: np.ndarray, hints: Hints, grid: GridCut) -> tuple[np.ndarray, float]:
@@ -415,7 +410,7 @@ def _coded(count):
 def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Found, clock: Clock) -> Found:
     """The labels of a reduced image, with their outlines placed in the full one."""
     guess = np.where(hints.marks == OPEN, at_centres(small.labels, view.shape), hints.marks)
-    smoothness = (BOX_SMOOTHNESS if hints.is_box else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
+    smoothness = (BOX_SMOOTHNESS if hints.only_outside else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
     costs, how = at.costs(small.models).everywhere(said.marks), (hints.options.soft_strokes, view.closed)
     labels = placed_outline(view.image(), hints.marks, guess, costs, smoothness, *how, small.models.values)
     clock.charge("outline")
@@ -448,4 +443,4 @@ def problem_of(view: ImageView, hints: Hints, found: Found) -> tuple[np.ndarray,
     if found.where is not None and found.small is not None:
         view, hints, found = view.part(found.where), hints.part(found.where), found.small
     view = view if found.small is None else working_view(view, hints)
-    return view.costs(found.models).everywhere(found.marks), view.edges(hints.is_box)
+    return view.costs(found.models).everywhere(found.marks), view.edges(hints.only_outside)

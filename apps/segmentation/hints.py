@@ -97,14 +97,19 @@ class Hints:
         return self.mask is None and (bool(self.boxes) or self.box is not None)
 
     @property
-    def is_box(self) -> bool:
-        """Whether no mask and no object stroke say where the object is, but an outside, as of a box."""
+    def only_outside(self) -> bool:
+        """Whether marks of the background alone say where the object is, as the outside of a box does."""
         return self.mask is None and not self.has_object
 
     @property
     def in_box(self) -> bool:
         """Whether the object is the one in a box: there is a box and no mask."""
-        return (self.has_box or self.is_box) and self.is_single
+        return (self.has_box or self.only_outside) and self.is_single
+
+    @property
+    def is_located(self) -> bool:
+        """Whether a box or a mask says where the object is, so that marks of one kind are enough."""
+        return self.mask is not None or self.box is not None
 
     @cached_property
     def values(self) -> tuple[int, ...]:
@@ -217,11 +222,11 @@ def combine(
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
     strokes = np.full(shape, OPEN, np.int8) if strokes is None else strokes
-    is_alone = box is None and mask is None
-    if object_only := is_alone and _marks_object_only(strokes):
+    object_only = box is None and mask is None and _marks_object_only(strokes)
+    if object_only:
         notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
     hints = Hints(strokes, box, mask, labelling, tuple(notes), options)
-    if is_alone and not object_only:
+    if not (hints.is_located or object_only):
         check_marks(strokes, shape, name)
     elif not (hints.marks == OPEN).any():
         raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")

@@ -132,6 +132,6 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
     if isinstance(box, Detection):
         box = box.box(rgb.shape)
     found = combine(rgb.shape[:2], strokes, box, name, earlier, mask, options)
-    if found.box is None and found.mask is None:
+    if not found.is_located:
         check_marks(found.strokes, rgb.shape[:2], name)
     return found

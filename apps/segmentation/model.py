@@ -240,7 +240,7 @@ def prior_of(view: ImageView, hints: Hints) -> Prior:
         return _prior_of_several(view, hints, values, strokes)
     if hints.mask is not None:
         prior = _prior_of_mask(view, hints, values, strokes)
-    elif hints.is_box:
+    elif hints.only_outside:
         prior = Prior(values, strokes, np.zeros((2, *view.shape), np.int16))
     else:
         prior = _prior_of_marks(view, hints, values, strokes)
@@ -250,7 +250,7 @@ def prior_of(view: ImageView, hints: Hints) -> Prior:
     if labelling is not None and has_both(labelling):
         counts = view.counts
         initial = [[counts(~labelling), counts(labelling)]]
-        return prior._replace(initial=initial if hints.is_box else [prior.blended(one) for one in initial])
+        return prior._replace(initial=initial if hints.only_outside else [prior.blended(one) for one in initial])
     return prior
 
 
@@ -299,7 +299,7 @@ def _with_box(view, hints, prior) -> Prior:
     costs = prior.location[1].astype(np.float32) - prior.location[0] + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth)
     counts = view.counts
     initial = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in BOX_SHARES]
-    if not hints.is_box:
+    if not hints.only_outside:
         initial = [*(prior.blended(one) for one in initial), prior.strokes]
     return prior._replace(location=_both_sides(costs), initial=initial, depth=depth)
 

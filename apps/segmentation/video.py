@@ -204,7 +204,7 @@ def _segmented(frames, hints, uses_flow, device, named):
                     mask, energy = _corrected(frame, carried, given.marks, device, name)
                     carrier.correct(frame, mask, carried)
                 else:
-                    if given.box is None and given.mask is None:
+                    if not given.is_located:
                         check_marks(given.marks, shape[:2], name)
                     found = segment_marked(as_floats(frame), given, device=device)
                     mask, energy = found.mask, found.energies[-1]
@@ -293,5 +293,4 @@ class _Waiting:
 
 def _is_complete(given: Hints) -> bool:
     """Whether hints locate the object by themselves, and do not only correct a mask."""
-    is_located = given.box is not None or given.mask is not None
-    return is_located or all((given.marks == mark).any() for mark in (OBJECT, BACKGROUND))
+    return given.is_located or all((given.marks == mark).any() for mark in (OBJECT, BACKGROUND))
