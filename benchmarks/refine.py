@@ -147,16 +147,16 @@ def measure(cases, damage: str, size: int, methods, name: str | None = None):
             mask = run(rgb, low)
             seconds[method].append(time.perf_counter() - start)
             scores[method].append(score(mask, truth, np.full(truth.shape, -1, np.int8)))
-    before = np.array([one.iou for one in scores["enlarged"]])
+    before = np.array([one["iou_percent"] for one in scores["enlarged"]])
     for method, found in scores.items():
-        loss = before - np.array([one.iou for one in found])
+        loss = before - np.array([one["iou_percent"] for one in found])
         yield [
             name or ("photographs" if damage == "none" else damage),
             str(size),
             method,
             str(len(found)),
-            f"{np.mean([one.iou for one in found]):.2f}",
-            f"{np.mean([one.boundary_f for one in found]):.1f}",
+            f"{np.mean([one['iou_percent'] for one in found]):.2f}",
+            f"{np.mean([one['boundary_f_percent'] for one in found]):.1f}",
             str(int((loss > LOWER).sum())),
             f"{max(0.0, loss.max()):.2f}",
             f"{np.median(seconds[method]):.3f}",

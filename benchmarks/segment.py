@@ -128,17 +128,17 @@ def measure(kind, cases):
                 mask = np.zeros(marks.shape, bool)
             seconds[name].append(time.perf_counter() - start)
             scores[name].append(score(mask, truth, marks))
-            failed[name] += scores[name][-1].iou < FAILED_IOU
+            failed[name] += scores[name][-1]["iou_percent"] < FAILED_IOU
     for name in METHODS:
         found = scores[name]
         yield [
             kind,
             name,
             str(len(found)),
-            f"{np.mean([s.iou for s in found]):.2f}",
-            f"{np.mean([s.error for s in found]):.2f}",
-            f"{np.mean([s.boundary_f for s in found]):.2f}",
-            f"{min(s.iou for s in found):.1f}",
+            f"{np.mean([s['iou_percent'] for s in found]):.2f}",
+            f"{np.mean([s['error_percent'] for s in found]):.2f}",
+            f"{np.mean([s['boundary_f_percent'] for s in found]):.2f}",
+            f"{min(s['iou_percent'] for s in found):.1f}",
             f"{np.mean(seconds[name]):.3f}",
             str(failed[name]),
         ]

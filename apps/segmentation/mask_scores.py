@@ -1,33 +1,13 @@
 """Scores of masks and label maps against the ground truth."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from apps.common.clock import timed
 from apps.common.images import InputError, check_same_size, read_codes
-from apps.segmentation.marks import OPEN
+from apps.segmentation.marks import OPEN, label_values
 from apps.segmentation.strokes import grey_levels
 
 BOUNDARY_TOLERANCE = 2  # pixels: distance within which boundary pixels match
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """Percentages; pixels that are undecided in the ground truth are ignored.
-
-    Attributes
-    ----------
-    error : float
-        Wrong pixels among those without marks in the input.
-    iou : float
-        Intersection over union of the object.
-    boundary_f : float
-        F-measure of boundary pixels that have a boundary pixel of the other mask within 2 pixels.
-    """
-
-    error: float
-    iou: float
-    boundary_f: float
 
 
 def read_truth(path) -> np.ndarray:
@@ -43,8 +23,16 @@ def read_truth(path) -> np.ndarray:
     return truth
 
 
-def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
-    """Compare a mask (H, W) with the ground truth; errors are counted where `marks` is OPEN."""
+@timed("scores")
+def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> dict[str, float]:
+    """Compare a mask (H, W) with the ground truth; in per cent.
+
+    Pixels that are undecided in the ground truth are ignored.
+
+    error_percent        wrong pixels among those that are OPEN in `marks`
+    iou_percent          intersection over union of the object
+    boundary_f_percent   F-measure of boundary pixels that have a boundary pixel of the other mask within 2 pixels
+    """
     check_same_size(truth, mask.shape, "--truth")
     decided = truth != 128
     is_object = truth == 255
@@ -52,13 +40,22 @@ def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
     wrong = (mask != is_object) & judged
     either = (mask | is_object) & decided
     both = mask & is_object & decided
-    return Scores(
-        error=100.0 * wrong.sum() / max(1, judged.sum()),
-        iou=100.0 * both.sum() / max(1, either.sum()),
-        boundary_f=_boundary_f(np.where(decided, mask, is_object), is_object),
-    )
+    return {
+        "error_percent": 100.0 * float(wrong.sum() / max(1, judged.sum())),
+        "iou_percent": 100.0 * float(both.sum() / max(1, either.sum())),
+        "boundary_f_percent": _boundary_f(np.where(decided, mask, is_object), is_object),
+    }
 
 
+def read_label_truth(path, shape: tuple[int, ...]) -> np.ndarray:
+    """Read the ground truth of several objects: labels of this shape, 0 where undecided."""
+    codes = read_codes(path, "--truth")
+    truth = label_values(codes[..., 0] if codes.ndim == 3 else codes, f"--truth: {str(path)!r}")
+    check_label_truth(truth, shape)
+    return truth
+
+
+@timed("scores")
 def label_score(labels: np.ndarray, truth: np.ndarray, strokes: np.ndarray) -> dict:
     """Compare labels with a ground truth of the same shape, 0 where undecided.
 

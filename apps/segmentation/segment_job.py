@@ -1,8 +1,8 @@
 """Process one image or volume of `cutmatch segment`, or one image of `cutmatch refine`: from files to files.
 
 The files of a job are, by option, paths, a box as four integers or a Detection, boxes as a tuple of Detections, the
-"masks" of other programs, and "further" files of a volume.  Each kind of input is a `Problem`: what was read, what
-solves it, and what of the result is written and reported.
+"masks" of other programs, and "further" files of a volume.  Of each kind of input, one function reads it: it returns
+what solves it, and a function that says what of the result is written and reported.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ import numpy as np
 
 from apps.common.clock import Clock, shown_seconds, timed
 from apps.common.errors import InputError, print_error
-from apps.common.images import check_same_size, read_codes, read_photograph, to_bytes, write_bytes
+from apps.common.images import check_same_size, read_photograph, to_bytes, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.run.inputs import Job
@@ -31,22 +31,26 @@ MAX_LISTED = 6  # labels whose volumes are printed, and images to look at first
 MIN_UNSURE = 5  # percent of the object, from which a result is unsure
 
 
-class Problem(NamedTuple):
-    """What was read for a job, and functions of the result.
+class Outcome(NamedTuple):
+    """What is written and reported of a result.
 
-    solve      () -> the result, with `seconds`
-    contents   -> (files by kind, contents by kind: bytes, or a function that writes the file)
-    facts      -> entries of the report
-    notes      -> messages for the user; called after the files are written
-    score      -> scores against the ground truth, if there is one
+    shape      of the image or volume
+    files      by kind
+    contents   by kind: bytes, or a function that writes the file
+    facts      entries of the report
+    notes      messages for the user
+    score      against the ground truth, if there is one
     """
 
     shape: tuple[int, ...]
-    solve: Callable[[], Any]
-    contents: Callable[[Any], tuple[dict[str, Path], dict[str, Any]]]
-    facts: Callable[[Any], dict]
-    notes: Callable[[Any], tuple[str, ...]] = lambda result: ()
-    score: Callable[[Any], dict] | None = None
+    files: dict[str, Path]
+    contents: dict[str, Any]
+    facts: dict
+    notes: tuple[str, ...] = ()
+    score: dict | None = None
+
+
+Steps = tuple[Callable[[], Any], Callable[[Any], Outcome]]  # what finds a result, with `seconds`, and what it gives
 
 
 def process(job: Job, chosen) -> dict:
@@ -55,26 +59,22 @@ def process(job: Job, chosen) -> dict:
     Nothing is written before all of it succeeded.
     """
     clock = Clock()
-    problem = _read(job, chosen)
+    solve, outcome_of = _read(job, chosen)
     clock.charge("strokes")
-    result = problem.solve()
-    files, contents = problem.contents(result)
+    result = solve()
+    outcome = outcome_of(result)
     clock.charge("figures")
-    for kind, content in contents.items():
+    for kind, content in outcome.contents.items():
         if callable(content):
             content()
         else:
-            write_bytes(files[kind], content)
+            write_bytes(outcome.files[kind], content)
     clock.charge("write")
-    notes = problem.notes(result)
-    for note in notes:
+    for note in outcome.notes:
         print_error(f"cutmatch {'refine' if 'masks' in job.files else 'segment'}: {job.image}: {note}")
-    named, facts = {"image": str(job.image)}, problem.facts(result)
-    report = report_of(named, problem.shape, result.seconds, files, **facts, warnings=list(notes))
-    if problem.score is not None:
-        report["truth"] = problem.score(result)
-        clock.charge("scores")
-    return report
+    facts = outcome.facts | {"warnings": list(outcome.notes)}
+    report = report_of({"image": str(job.image)}, outcome.shape, result.seconds, outcome.files, **facts)
+    return report if outcome.score is None else report | {"truth": outcome.score}
 
 
 def volume_files(path: Path, chosen) -> dict[str, Path]:
@@ -86,7 +86,7 @@ def volume_files(path: Path, chosen) -> dict[str, Path]:
     return files if main == "mask" else files | {"legend": folder / f"{stem}-labels.json"}
 
 
-def _read(job: Job, chosen) -> Problem:
+def _read(job: Job, chosen) -> Steps:
     if "masks" in job.files:
         return _of_masks(job, chosen)
     if is_volume(job.image, chosen.volume):
@@ -96,7 +96,7 @@ def _read(job: Job, chosen) -> Problem:
     return _of_labels(job, chosen) if "label_strokes" in job.files else _of_object(job, chosen)
 
 
-def _of_object(job: Job, chosen) -> Problem:
+def _of_object(job: Job, chosen) -> Steps:
     """One object in an image."""
     pool = ThreadPoolExecutor(2, "cutmatch-read")  # decoding the files does not have to wait for the imports
     reading = pool.submit(read_photograph, job.image, keep_bytes=True)
@@ -115,67 +115,54 @@ def _of_object(job: Job, chosen) -> Problem:
         strokes = reading_strokes.result()
     concurrently(prepare_lab)
     hints = read_location(job.files, chosen, rgb, strokes)
-    marks = hints.marks
-    truth: Any = read_truth(job.files["truth"]) if "truth" in job.files else None
+    truth = read_truth(job.files["truth"]) if "truth" in job.files else None
     if truth is not None:
         check_same_size(truth, rgb.shape[:2], "--truth")
 
-    def facts(result):
-        counts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((marks == OPEN).sum())}
-        counts |= {} if result.unsure is None else {"unsure_percent": round(100 * result.unsure, 2)}
-        return counts | _rounds(result) | {"device": result.device, "method": result.method}
-
-    def notes(result):
-        found = (*hints.notes, *remarks_on(result.mask, hints.strokes, result.rival))
+    def outcome_of(result) -> Outcome:
+        found = Found(job.image, rgb, metadata, result.mask, strokes=hints.marks)
+        notes = (*hints.notes, *remarks_on(result.mask, hints.strokes, result.rival))
+        facts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((hints.marks == OPEN).sum())}
+        facts |= {} if result.unsure is None else {"unsure_percent": round(100 * result.unsure, 2)}
+        outcome = _of_image(found, chosen.kinds, chosen, facts | _rounds(result) | {"method": result.method}, result)
         if chosen.save_session is not None:
-            from apps.session.store import Store, stored_of
-
-            with Store(chosen.save_session, "--save-session", replaces=True) as store:
-                store.begin(job.image.name, rgb, rgb.shape[:2], stored_of(hints, result.mask), "started")
+            outcome.contents["session"] = partial(
+                _save_session, chosen.save_session, job.image, rgb, hints, result.mask
+            )
         elif chosen.resume_session is not None and len(job.files.keys() - {"truth"}) > 1:
-            found += (f"{chosen.resume_session} was not changed; pass --save-session to keep what was added",)
-        return found
+            notes += (f"{chosen.resume_session} was not changed; pass --save-session to keep what was added",)
+        scores = {} if truth is None else score(result.mask, truth, hints.marks)
+        return outcome._replace(notes=notes, score={name: round(value, 4) for name, value in scores.items()} or None)
 
-    def scores(result):
-        found = score(result.mask, truth, marks)
-        return {f"{name}_percent": round(getattr(found, name), 4) for name in found.__slots__}
-
-    def contents(result):
-        return _image_contents(chosen.kinds, chosen, Found(job.image, rgb, metadata, result.mask, strokes=marks))
-
-    solve = partial(segment_marked, rgb, hints, device=chosen.device, is_compared=chosen.many)
-    return Problem(rgb.shape[:2], solve, contents, facts, notes, None if truth is None else scores)
+    return partial(segment_marked, rgb, hints, device=chosen.device, is_compared=chosen.many), outcome_of
 
 
-def _of_labels(job: Job, chosen) -> Problem:
+def _save_session(path: str, image: Path, rgb, hints, mask) -> None:
+    from apps.session.store import Store, stored_of
+
+    with Store(path, "--save-session", replaces=True) as store:
+        store.begin(image.name, rgb, rgb.shape[:2], stored_of(hints, mask), "started")
+
+
+def _of_labels(job: Job, chosen) -> Steps:
     """Several objects in an image, from strokes."""
     with timed("import"):
-        from apps.segmentation.marks import label_values
-        from apps.segmentation.mask_scores import check_label_truth, label_score
+        from apps.segmentation.mask_scores import label_score, read_label_truth
         from apps.segmentation.multilabel import segment_labels
         from apps.segmentation.strokes import read_labels
     rgb, metadata = read_photograph(job.image)
     strokes = read_labels(job.files["label_strokes"], to_bytes(rgb), chosen.encoding)
-    truth: Any = None
-    if "truth" in job.files:
-        file = job.files["truth"]
-        codes = read_codes(file, "--truth")
-        truth = label_values(codes[..., 0] if codes.ndim == 3 else codes, f"--truth: {str(file)!r}")
-        check_label_truth(truth, rgb.shape[:2])
+    truth = read_label_truth(job.files["truth"], rgb.shape[:2]) if "truth" in job.files else None
 
-    def contents(result):
+    def outcome_of(result) -> Outcome:
         found = Found(job.image, rgb, metadata, labels=result.labels, values=result.values, strokes=strokes)
-        return _image_contents(chosen.kinds, chosen, found)
+        outcome = _of_image(found, chosen.kinds, chosen, {"pixels": _pixels(result)} | _rounds(result), result.solved)
+        return outcome._replace(score=None if truth is None else label_score(result.labels, truth, strokes))
 
-    def facts(result):
-        return {"pixels": _pixels(result)} | _rounds(result) | {"device": result.solved.device}
-
-    solve = partial(segment_labels, rgb, strokes, keep=chosen.keep or "touching", device=chosen.device)
-    score = None if truth is None else lambda result: label_score(result.labels, truth, strokes)
-    return Problem(rgb.shape[:2], solve, contents, facts, score=score)
+    return partial(segment_labels, rgb, strokes, keep=chosen.keep or "touching", device=chosen.device), outcome_of
 
 
-def _of_boxes(job: Job, chosen) -> Problem:
+def _of_boxes(job: Job, chosen) -> Steps:
     """The objects of the boxes of a detector."""
     with timed("import"):
         from apps.segmentation.instances import label_boxes
@@ -185,24 +172,19 @@ def _of_boxes(job: Job, chosen) -> Problem:
         value: {"name": one.name, "category": one.category, "score": one.score} for value, one in enumerate(boxes, 1)
     }
 
-    def contents(result):
+    def outcome_of(result) -> Outcome:
         found = Found(job.image, rgb, metadata, labels=result.labels, values=result.values, about=about)
-        return _image_contents(chosen.kinds, chosen, found)
-
-    def facts(result):
-        pixels = np.bincount(result.labels.ravel(), minlength=len(boxes) + 1)
+        pixels = _pixels(result)
         objects = [
-            {"value": value, **about[value], "box": box, "pixels": int(pixels[value])}
-            for value, box in result.boxes.items()
+            {"value": value, **about[value], "box": box, "pixels": pixels[value]} for value, box in result.boxes.items()
         ]
-        return {"objects": objects, "device": result.device}
+        outcome = _of_image(found, chosen.kinds, chosen, {"objects": objects}, result)
+        return outcome._replace(notes=result.notes if boxes else ("no box, so no object",))
 
-    solve = partial(label_boxes, rgb, [one.box(rgb.shape) for one in boxes], device=chosen.device)
-    notes = (lambda result: result.notes) if boxes else lambda result: ("no box, so no object",)
-    return Problem(rgb.shape[:2], solve, contents, facts, notes)
+    return partial(label_boxes, rgb, [one.box(rgb.shape) for one in boxes], device=chosen.device), outcome_of
 
 
-def _of_masks(job: Job, chosen) -> Problem:
+def _of_masks(job: Job, chosen) -> Steps:
     """Masks of other programs, which are refined."""
     with timed("import"):
         from apps.refinement.mask_files import read_masks
@@ -217,36 +199,25 @@ def _of_masks(job: Job, chosen) -> Problem:
     kinds = check_kinds(chosen.write, several, strokes=False)
     rgb, metadata = read_photograph(job.image, keep_bytes=not several)
 
-    def contents(result):
+    def outcome_of(result) -> Outcome:
         found = Found(job.image, rgb, metadata, result.mask)
-        return _image_contents(
-            kinds, chosen, found._replace(labels=result.labels, values=result.values) if several else found
-        )
-
-    def facts(result):
+        found = found._replace(labels=result.labels, values=result.values) if several else found
         offsets = [[round(x, 2), round(y, 2)] for x, y in result.offsets]
-        return {
-            "pixels": _pixels(result),
-            "offsets": offsets,
-            "device": "cpu" if chosen.device == "auto" else chosen.device,
-        }
+        outcome = _of_image(found, kinds, chosen, {"pixels": _pixels(result), "offsets": offsets}, result)
+        return outcome._replace(notes=(*result.notes, *remarks_on(result.mask)))
 
-    return Problem(
-        rgb.shape[:2],
-        lambda: refine_soft(rgb, soft, chosen.grain, chosen.device, Clock()),
-        contents,
-        facts,
-        lambda result: (*result.notes, *remarks_on(result.mask)),
-    )
+    return lambda: refine_soft(rgb, soft, chosen.grain, chosen.device, Clock()), outcome_of
 
 
-def _image_contents(kinds: tuple[str, ...], chosen, found: Found) -> tuple[dict[str, Path], dict[str, bytes]]:
+def _of_image(found: Found, kinds: tuple[str, ...], chosen, facts: dict, solved) -> Outcome:
+    """The outcome with the files of an image; `solved` has the device."""
     several = found.labels is not None
     files = files_of(kinds, Path(chosen.out), stem_of(found.image), several, found.values)
-    return files, contents_of(found, files)
+    device = getattr(solved, "device", "cpu" if chosen.device == "auto" else chosen.device)
+    return Outcome(found.rgb.shape[:2], files, contents_of(found, files), facts | {"device": device})
 
 
-def _of_volume(job: Job, chosen) -> Problem:
+def _of_volume(job: Job, chosen) -> Steps:
     """Several objects in a volume from strokes, or one, from strokes or from a rough mask that strokes may correct."""
     with timed("import"):
         from apps.common.figures import sections
@@ -271,36 +242,26 @@ def _of_volume(job: Job, chosen) -> Problem:
         check_label_truth(truth, values.shape)
     solve, strokes = _volume_solve(job, chosen, volume, options)
 
-    def written(result):
-        """The labels that are written, and the number of voxels of each."""
+    def outcome_of(result) -> Outcome:
         if several:
-            return result.labels, _pixels(result)
-        return result.mask.astype(np.uint8), {1: int(result.mask.sum())}
-
-    def contents(result):
-        labels, counted = written(result)
+            labels, marks, of_truth, counted = result.labels, strokes, result.labels, _pixels(result)
+        else:
+            labels, marks, counted = result.mask.astype(np.uint8), result.fixed + 1, {1: int(result.mask.sum())}
+            of_truth = 2 - labels
         files = volume_files(job.image, chosen)
-        found = {
-            next(iter(files)): partial(write_labels, next(iter(files.values())), labels, volume),
+        main = next(iter(files))
+        contents = {
+            main: partial(write_labels, files[main], labels, volume),
             "slices": encoded_image(sections(values, labels, list(counted), spacing), ".png"),
         }
         if "legend" in files:
-            found["legend"] = encoded_legend(job.image, labels, annotations_of(labels, counted))
-        return files, found
+            contents["legend"] = encoded_legend(job.image, labels, annotations_of(labels, counted))
+        facts = _sizes(chosen, volume.geometry, spacing, counted) | _rounds(result) | {"device": result.solved.device}
+        notes = remarks_on(result.mask, result.fixed) if "strokes" in job.files else ()
+        score = None if truth is None else label_score(of_truth, truth, marks)
+        return Outcome(values.shape, files, contents, facts, notes, score)
 
-    def facts(result):
-        sizes = _sizes(chosen, volume.geometry, spacing, written(result)[1])
-        return sizes | _rounds(result) | {"device": result.solved.device}
-
-    def score(result):
-        if several:
-            return label_score(result.labels, truth, strokes)
-        return label_score(np.where(result.mask, np.uint8(1), np.uint8(2)), truth, result.fixed + 1)
-
-    def notes(result):
-        return remarks_on(result.mask, result.fixed) if "strokes" in job.files else ()
-
-    return Problem(values.shape, solve, contents, facts, notes, None if truth is None else score)
+    return solve, outcome_of
 
 
 def _volume_solve(job: Job, chosen, volume, options: dict) -> tuple[Callable[[], Any], Any]:

@@ -14,7 +14,7 @@ def test_finds_the_disc(scene, given, device):
     where = {"strokes": scene.strokes, "trimap": scene.trimap, "box": scene.box}[given]
     result = segment(scene.image, **{given: where}, device=device)
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
-    assert score(result.mask, truth, result.fixed).iou >= 95
+    assert score(result.mask, truth, result.fixed)["iou_percent"] >= 95
     assert result.mask.dtype == bool
     assert result.mask.shape == scene.truth.shape
     assert result.device == device
@@ -96,8 +96,8 @@ def test_scores():
     truth = np.array([[255, 255, 128, 0, 0]], np.uint8)
     marks = np.array([[1, -1, -1, -1, -1]], np.int8)
     result = score(np.array([[True, False, True, True, False]]), truth, marks)
-    assert result.iou == pytest.approx(100 / 3)
-    assert result.error == pytest.approx(200 / 3)
+    assert result["iou_percent"] == pytest.approx(100 / 3)
+    assert result["error_percent"] == pytest.approx(200 / 3)
 
 
 @pytest.mark.parametrize("hint", ["strokes", "box"])

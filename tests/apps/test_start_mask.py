@@ -227,7 +227,12 @@ def test_a_folder_of_masks(folder, photo):
         Image.fromarray(CHANGES[change](truth)).save(folder / "masks" / f"{name}.png")
     assert run(folder, str(folder / "in"), "--start", str(folder / "masks")) == 0
     for name in "ab":
-        assert score(read(folder / f"out/{name}-mask.png"), np.uint8(255) * truth, np.full(truth.shape, OPEN)).iou > 95
+        assert (
+            score(read(folder / f"out/{name}-mask.png"), np.uint8(255) * truth, np.full(truth.shape, OPEN))[
+                "iou_percent"
+            ]
+            > 95
+        )
 
 
 @pytest.mark.parametrize(
