@@ -13,8 +13,6 @@ from apps.common.errors import print_lines
 from apps.common.outputs import Outputs
 from apps.common.versions import library_versions
 
-PACKAGES = ("gridcut", "assign", "matching", "apps")
-
 
 def gpu_facts() -> dict | None:
     """Name, memory in bytes and driver of the GPU that solves the cuts; None without a GPU."""
@@ -61,18 +59,15 @@ def facts() -> dict:
 
 
 def kernel_facts() -> dict:
-    """Compiled kernels: those in the package, or why they are not used, and those in each cache folder of this user."""
-    import apps
+    """Compiled kernels: those in the package, or why they are not used, and those in the cache folder of this user."""
     from gridcut.device.kernel_store import CARRIED, cache_folder, obstacle
 
     if os.environ.get("CUTMATCH_CACHE", "1") == "0":
         return {"off": "CUTMATCH_CACHE=0"}
-    packages = (Path(apps.__file__).parents[1] / name for name in PACKAGES)
-    folders = dict.fromkeys(folder for package in packages if (folder := cache_folder(package)) is not None)
-    unused = obstacle()
+    unused, folder = obstacle(), cache_folder()
     return {
         "package": {"unused": unused} if unused else {"folder": str(CARRIED), "kernels": _count(CARRIED)},
-        "cache": [{"folder": str(folder), "kernels": _count(folder)} for folder in folders],
+        "cache": {"folder": str(folder), "kernels": _count(folder)} if folder else None,
     }
 
 
@@ -125,5 +120,6 @@ def _kernel_line(kernels: dict) -> str:
         return f"none are kept ({kernels['off']}); every process compiles those that it calls"
     if (unused := kernels["package"].get("unused")) is None:
         return f"ready: {kernels['package']['kernels']} came with this installation"
-    kept = ", ".join(f"{one['kernels']} in {one['folder']}" for one in kernels["cache"])
-    return f"{kept or 'none: no folder to keep them in is writable'}; `cutmatch warmup` compiles all; {unused}"
+    cache = kernels["cache"]
+    kept = f"{cache['kernels']} in {cache['folder']}" if cache else "none: no folder to keep them in is writable"
+    return f"{kept}; `cutmatch warmup` compiles all; {unused}"

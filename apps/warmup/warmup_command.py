@@ -29,16 +29,16 @@ from apps.common.errors import SOME_FAILED, InputError, print_error, print_lines
 
 
 class Outcome(NamedTuple):
-    """Result of a job: an error message or "", {file name of a kernel: its origin}, and the folders of their files."""
+    """Result of a job: an error message or "", and {file name of a kernel: its origin}."""
 
     error: str
     origins: dict[str, str]
-    folders: set[str]
 
 
 def run(argv) -> int:
     """Run the command and return its exit status; raises an error that ends the run."""
     from apps.warmup import warmup_jobs
+    from gridcut.device.kernel_store import cache_folder
 
     options = parser("warmup", __doc__)
     options.add_argument("names", nargs="*", metavar="NAME", help=f"what to compile: {', '.join(warmup_jobs.names())}")
@@ -56,21 +56,20 @@ def run(argv) -> int:
         _check_portable()
     jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.names())
     origins: dict = {}
-    folders: set = set()
     errors: list = []
     for outcome in _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet):
         for name, origin in outcome.origins.items():
             origins[name] = origin if origins.get(name) != "compiled" else "compiled"
-        folders |= outcome.folders
         errors += [outcome.error] if outcome.error else []
     for error in errors:
         print_error(f"cutmatch warmup: {error}")
-    if chosen.portable and not errors:
-        folders = {str(_store(set(origins), folders))}
+    folder = cache_folder()
+    if chosen.portable and folder and not errors:
+        folder = _store(set(origins), folder)
     if not chosen.quiet:
         compiled = list(origins.values()).count("compiled")
         ready = len(origins) - compiled
-        print_lines(f"{compiled} kernels compiled, {ready} were ready: {', '.join(sorted(folders)) or 'no folder'}")
+        print_lines(f"{compiled} kernels compiled, {ready} were ready: {folder or 'no folder'}")
     return SOME_FAILED if errors else 0
 
 
@@ -119,19 +118,16 @@ def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
 
 
 def _run_one(job, samples: Path, out: Path) -> Outcome:
-    import apps
     from apps.warmup import warmup_jobs
-    from gridcut.device.kernel_store import cache_folder, origins
+    from gridcut.device.kernel_store import origins
 
     origins.clear()
     error = warmup_jobs.run(job, samples, out)
-    packages = (Path(apps.__file__).parents[1] / name for name in ("gridcut", "assign", "matching", "apps"))
-    folders = {str(folder) for package in packages if (folder := cache_folder(package)) is not None}
-    return Outcome(error, dict(origins), folders)
+    return Outcome(error, dict(origins))
 
 
-def _store(names: set[str], folders: set[str]) -> Path:
-    """Copy kernels into the package, which carries these and no others then; return the folder."""
+def _store(names: set[str], folder: Path) -> Path:
+    """Copy kernels of a folder into the package, which carries these and no others then; return its folder."""
     import json
 
     from gridcut.device import kernel_store
@@ -139,8 +135,7 @@ def _store(names: set[str], folders: set[str]) -> Path:
     target = kernel_store.CARRIED
     with tempfile.TemporaryDirectory(prefix="_kernels-", dir=target.parent) as new:
         for name in names:
-            source = next(path for folder in folders if (path := Path(folder) / name).is_file())
-            shutil.copyfile(source, Path(new) / name)
+            shutil.copyfile(folder / name, Path(new) / name)
         (Path(new) / kernel_store.ABOUT.name).write_text(json.dumps(kernel_store.about(), indent=1))
         os.chmod(new, 0o755)
         shutil.rmtree(target, ignore_errors=True)

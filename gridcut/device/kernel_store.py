@@ -6,13 +6,14 @@ a wheel, whose kernels are for all processors of a family.  Whatever fails costs
 Right code     numba's own cache checks one source file only, so a kernel would continue to run old code after a change
                of a function that it calls in another file.  Here the name of a file contains a digest of every source
                file that the kernel's module imports, directly or not, and of the versions of Python, numba and NumPy.
+               The file repeats its name.
 Whole code     A file starts with a digest of its content, and appears whole.  A damaged one is compiled again.
-Trusted code   Files hold pickled objects, and loading a pickle runs code.  So the user's folder and those above it must
-               belong to this user (or root), and no other user may write there.  It is NUMBA_CACHE_DIR of the
-               environment (not `numba.config`: numba reads .numba_config.yaml of the current folder, which may be
-               another user's folder of images), else the package's own __pycache__, else, if that is read-only or
-               shared, one in the user's folder of caches.  gridcut/_kernels is trusted as the sources beside it are.
+Trusted code   Files hold pickled objects, and loading a pickle runs code.  So a file of the user's folder must belong
+               to this user (or root), and no other user may write to it.  Files in gridcut/_kernels are trusted as the
+               sources beside them are.
 
+The user's folder is NUMBA_CACHE_DIR of the environment (not `numba.config`: numba reads .numba_config.yaml of the
+current folder, which may be another user's folder of images), else the user's folder of caches.
 CUTMATCH_CACHE=0 in the environment disables both folders.  `origins` records where kernels came from.
 """
 
@@ -28,9 +29,7 @@ import re
 import stat
 import sys
 import tempfile
-import threading
 import time
-import warnings
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -46,8 +45,8 @@ from gridcut.device.numba_internals import CpuCode, deferred, dumps, loads, stor
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("gridcut", "assign", "matching", "apps")  # in site-packages, there are others beside them
-VERSIONS_KEPT = 4  # earlier versions of a module's kernels that are kept on disk, for other branches in use
-MAGIC = b"cutmatch kernel 1\n"
+KEPT = 7 * 86400  # seconds for which kernels of other versions of a module are kept, for other branches in use
+MAGIC = b"cutmatch kernel 2\n"
 STARTED = time.time()
 
 origins: dict[str, str] = {}  # file name of each kernel of this process: "cached", "carried" or "compiled"
@@ -56,6 +55,7 @@ origins: dict[str, str] = {}  # file name of each kernel of this process: "cache
 # Sources
 
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([\w.]+)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*))?", re.M)
+_is_file = cache(os.path.isfile)
 
 
 class Source(NamedTuple):
@@ -63,7 +63,7 @@ class Source(NamedTuple):
 
     modified: float
     digest: bytes
-    imports: tuple[str, ...]
+    imports: list[str]
 
 
 def versions() -> dict[str, str]:
@@ -77,52 +77,32 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def package_of(file: str) -> Path:
-    """The topmost package folder that contains a source file."""
-    folder = Path(file).resolve().parent
-    while (folder.parent / "__init__.py").exists():
-        folder = folder.parent
-    return folder
-
-
-def module_of(file: str) -> str:
-    """The full name of the module of a source file."""
-    return ".".join(Path(file).resolve().relative_to(package_of(file).parent).with_suffix("").parts)
-
-
-@cache
-def file_of(root: Path, module: str) -> str | None:
-    """The file of a module, or package, below a folder."""
-    path = os.path.join(root, *module.split("."))
-    return next(filter(os.path.isfile, (path + ".py", os.path.join(path, "__init__.py"))), None)
-
-
-@cache
-def source(file: str, package: Path) -> Source:
-    """Read a file; its imports are those from `package` and from this project's."""
+def source(file: str) -> Source:
+    """Read a file; its imports are those from its own package and from this project's."""
     with open(file, "rb") as opened:
         modified, content = os.fstat(opened.fileno()).st_mtime, opened.read()
+    package = next(folder for folder in Path(file).parents if not (folder.parent / "__init__.py").exists())
     roots = {package.name: package.parent, **dict.fromkeys(PACKAGES, ROOT)}
-    imports: dict = {}  # the keys are the files
+    imports = []
     for module, names in _IMPORT.findall(content.decode("utf-8", "replace")):
         if module.startswith("."):
             raise OSError(f"{file}: kernels of modules with relative imports are not stored")
-        root = roots.get(module.partition(".")[0])
-        if root is not None:
-            found = (file_of(root, name) for name in (module, *(f"{module}.{n}" for n in re.findall(r"\w+", names))))
-            imports.update(dict.fromkeys(filter(None, found)))
-    return Source(modified, hashlib.sha256(content).digest(), tuple(imports))
+        if root := roots.get(module.partition(".")[0]):
+            for name in ("", *re.findall(r"\w+", names)):
+                path = os.path.join(root, *module.split("."), name).rstrip(os.sep)
+                imports += filter(_is_file, (path + ".py", os.path.join(path, "__init__.py")))
+    return Source(modified, hashlib.sha256(content).digest(), imports)
 
 
 @cache
 def sources(file: str) -> dict[str, Source]:
     """A file and all files that it imports, directly or not, from its package and this project's."""
-    package, seen, pending = package_of(file), {}, [os.path.realpath(file)]
+    seen, pending = {}, [os.path.realpath(file)]
     while pending:
         file = pending.pop()
         if file not in seen:
-            seen[file] = source(file, package)
-            pending.extend(seen[file].imports)
+            seen[file] = source(file)
+            pending += seen[file].imports
     return seen
 
 
@@ -157,91 +137,18 @@ def digest_of(found: dict[str, Source]) -> str:
     return total.hexdigest()[:16]
 
 
-# Folders
-
-
 @cache
-def cache_folder(package: Path) -> Path | None:
-    """The user's folder for the kernels of a package; None if none is both writable and private."""
-    given = os.environ.get("NUMBA_CACHE_DIR")
+def cache_folder() -> Path | None:
+    """The user's folder of kernels; None if it is disabled or cannot be written."""
+    if os.environ.get("CUTMATCH_CACHE", "1") == "0":
+        return None
     try:
-        bases = [Path(given).absolute()] if given else [package / "__pycache__", _user_folder()]
-    except (RuntimeError, KeyError):  # there is no home folder
-        bases = [package / "__pycache__"]
-    for folder in (base / "cutmatch-kernels" for base in bases):
-        try:
-            _make_private(folder)
-            if _is_private(folder.resolve()):
-                if os.access(folder, os.W_OK | os.X_OK):
-                    return folder
-            elif given:
-                warnings.warn(
-                    f"NUMBA_CACHE_DIR={given} is not used for compiled kernels: another user could write there; "
-                    "choose a folder that only you may write",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-        except OSError:
-            continue
-    return None
-
-
-def kept_in() -> Path | None:
-    """The folder that keeps kernels of gridcut, those of its siblings usually too; None if nothing is kept."""
-    return None if os.environ.get("CUTMATCH_CACHE", "1") == "0" else cache_folder(ROOT / "gridcut")
-
-
-def _user_folder() -> Path:
-    """The folder for caches of this user, by the conventions of the system."""
-    if sys.platform == "win32":
-        return Path(os.environ["LOCALAPPDATA"], "cutmatch", "Cache")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "cutmatch"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cutmatch"
-
-
-def _make_private(folder: Path) -> None:
-    """Create a folder and the missing ones above it, writable for this user alone whatever the umask."""
-    if not folder.exists():
-        _make_private(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
-
-
-def _is_private(path: Path) -> bool:
-    """Whether only this user and root can change the content of a folder.
-
-    In a folder with the sticky bit, such as /tmp, others cannot rename ours.
-    """
-    if os.name != "posix":
-        return True
-    above = (parent.stat() for parent in path.parents)
-    return is_ours(path.stat()) and all(
-        is_ours(status) or (status.st_uid in (0, os.geteuid()) and status.st_mode & stat.S_ISVTX) for status in above
-    )
-
-
-def is_ours(status: os.stat_result) -> bool:
-    """Whether a file belongs to this user or root, and no other user may write to it."""
-    if os.name != "posix":
-        return True
-    if status.st_uid not in (0, os.geteuid()) or status.st_mode & stat.S_IWOTH:
-        return False
-    return not status.st_mode & stat.S_IWGRP or _is_own_group(status.st_gid)
-
-
-@cache
-def _is_own_group(gid: int) -> bool:
-    """Whether a group is root's or this user's private group, which many Linux systems create."""
-    import grp
-    import pwd
-
-    if gid == 0:
-        return True
-    try:
-        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
-    except KeyError:
-        return False
-    return user.pw_gid == gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+        given = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(given).absolute() / "cutmatch-kernels"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
 
 
 # Kernels of a wheel: `cutmatch warmup --portable` compiles them, and setup.py puts them into a wheel.  They are for
@@ -256,9 +163,9 @@ CARRIED = ROOT / "gridcut" / "_kernels"
 ABOUT = CARRIED / "about.json"
 
 
-def about() -> dict:
+def about() -> dict[str, str]:
     """Content of about.json for kernels that this process compiles."""
-    return {"versions": versions(), "system": platform.system(), "machine": platform.machine(), "cpu": CPU}
+    return {"system": platform.system(), "machine": platform.machine(), "cpu": CPU, **versions()}
 
 
 @cache
@@ -266,12 +173,9 @@ def obstacle() -> str:
     """Why the kernels of the package cannot be used here; an empty string if they can."""
     try:
         made_for = json.loads(ABOUT.read_bytes())
-        known = made_for["versions"]
-        if (made_for["system"], made_for["machine"]) != (platform.system(), platform.machine()):
-            return f"the compiled kernels of this package are for {made_for['system']} on {made_for['machine']}"
-        for name, here in versions().items():
-            if known[name] != here:
-                return f"the compiled kernels of this package are for {name} {known[name]}; this is {name} {here}"
+        for name, here in about().items():
+            if made_for[name] != here:
+                return f"the compiled kernels of this package are for {name} {made_for[name]}; this is {name} {here}"
     except FileNotFoundError:
         return "this installation came without compiled kernels"
     except (OSError, ValueError, KeyError, TypeError):
@@ -311,23 +215,19 @@ class KernelStore:
         A source that was edited since this process started may have been imported before.  A date in the future is of
         another clock.
         """
-        code = self._function.__code__
+        function = self._function
         try:
-            found = sources_of(self._function)
+            found = sources_of(function)
         except OSError:
             return ""
         if any(STARTED <= of.modified <= time.time() for of in found.values()):
             return ""
-        name = re.sub(r"[^\w.]", "", self._function.__qualname__)
-        return f"{module_of(code.co_filename)}-{digest_of(found)}-{name}-{code.co_firstlineno}"
-
-    @cached_property
-    def _folder(self) -> Path | None:
-        return cache_folder(package_of(self._function.__code__.co_filename))
+        name = re.sub(r"[^\w.]", "", function.__qualname__)
+        return f"{function.__module__}-{digest_of(found)}-{name}-{function.__code__.co_firstlineno}"
 
     @cached_property
     def _code(self) -> CpuCode:
-        return self.code(self._function, module_of(self._function.__code__.co_filename))
+        return self.code(self._function, self._function.__module__)
 
     def _file(self, key) -> str:
         """The file name for a numba key (types, processor, bytecode), without addresses in it, which vary."""
@@ -337,7 +237,7 @@ class KernelStore:
     @property
     def cache_path(self) -> str:
         """The folder, for the dispatcher's `stats`."""
-        return str(self._folder or "")
+        return str(cache_folder() or "")
 
     def before_compiling(self) -> None:
         """Called before numba compiles the kernel."""
@@ -357,20 +257,21 @@ class KernelStore:
         key = self._code.key(sig, target_context.codegen()) if self._name else None
         if key is None:
             return None
-        places = [("cached", self._folder, key)] if self._folder else []
+        places = [("cached", cache_folder(), key)]
         if self.is_carried and not obstacle():
             types, (triple, _, _), code = key
             places.append(("carried", CARRIED, (types, (triple, CPU, ""), code)))
         for origin, folder, key in places:
             try:
-                content = read(folder / self._file(key), origin == "cached")
+                name = self._file(key)
+                content = read(folder / name, origin == "cached")
                 with self._code.loading(target_context):
                     saved, data = loads(content)
-                    if saved == key:
+                    if saved == name:
                         compiled = self._code.loaded(target_context, data)
-                        origins[self._file(key)] = origin
+                        origins[name] = origin
                         return compiled
-            except Exception:  # no file, or a damaged one; also from LLVM and any module that the file refers to
+            except Exception:  # no folder, no file, or a damaged one; also from LLVM and any module in the file
                 continue
         return None
 
@@ -379,14 +280,19 @@ class KernelStore:
         key = self._code.key(sig, compiled.codegen) if self._name else None
         if key is None:
             return
-        origins[self._file(key)] = "compiled"
-        try:
+        name, folder = self._file(key), cache_folder()
+        origins[name] = "compiled"
+        with suppress(OSError, EOFError, pickle.PickleError):
             data = self._code.saved(compiled)
-            if data is not None and self._folder is not None:
-                write(self._folder / self._file(key), dumps((key, data)))
-                _sweep(self._folder, *self._name.split("-")[:2])
-        except (OSError, EOFError, pickle.PickleError):
-            return
+            if data is not None and folder is not None:
+                write(folder / name, dumps((name, data)))
+                _sweep(folder, *self._name.split("-")[:2])
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Whether a file belongs to this user or root, and no other user may write to it."""
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return os.name != "posix" or (status.st_uid in (0, os.geteuid()) and not status.st_mode & others)
 
 
 def read(path: Path, private: bool) -> bytes:
@@ -416,15 +322,9 @@ def write(path: Path, body: bytes) -> None:
 
 @cache
 def _sweep(folder: Path, module: str, digest: str) -> None:
-    """Delete the files of all but the newest earlier versions of a module."""
-    newest: dict[str, float] = {}
-    files = [(path, path.name.split("-")[1]) for path in folder.glob(f"{module}-*.nbc")]
-    for path, version in files:
-        newest[version] = max(newest.get(version, 0.0), path.stat().st_mtime)
-    newest.pop(digest, None)
-    outdated = sorted(newest, key=newest.__getitem__, reverse=True)[VERSIONS_KEPT:]
-    for path, version in files:
-        if version in outdated:
+    """Delete the files of earlier versions of a module, but for recent ones."""
+    for path in folder.glob(f"{module}-*.nbc"):
+        if path.name.split("-")[1] != digest and path.stat().st_mtime < time.time() - KEPT:
             path.unlink(missing_ok=True)
 
 
@@ -437,14 +337,13 @@ def keep(dispatcher, kernel_store: type[KernelStore] = KernelStore):
 
 # Say that kernels are being compiled, which numba does when they are first called, and count them and the seconds.
 #
-# A first use compiles for up to a minute.  Once it has compiled for NOTICEABLE seconds, a line says so, and another
-# one when it has ended.  The lines are warnings of the logger "cutmatch", so Python writes them to standard error in
-# a program that has not configured logging.  A level of that logger above WARNING turns them off, and so does
-# CUTMATCH_QUIET=1 in the environment.  Processes that multiprocessing has started leave this to their parent.
+# A first use compiles for up to a minute.  Once it has compiled for NOTICEABLE seconds, a line says so, and at the end
+# of the process another one how long it took.  The lines are warnings of the logger "cutmatch", so Python writes them
+# to standard error in a program that has not configured logging.  A level of that logger above WARNING turns them off,
+# and so does CUTMATCH_QUIET=1 in the environment.  Processes that multiprocessing has started leave this to their
+# parent.
 
 NOTICEABLE = 1.0  # seconds of compiling before the first line
-PAUSE = 2.0  # seconds without compiling after which a first use has ended
-STEP = 0.2  # seconds between two looks
 
 _log = logging.getLogger("cutmatch")
 
@@ -453,64 +352,40 @@ class _Listener(event.Listener):
     """Measures compilations, one at a time in a process; those of callees are inside that of their caller."""
 
     def __init__(self):
-        self.depth, self.since, self.ended, self.seconds = 0, 0.0, 0.0, 0.0
-        self.watch: threading.Thread | None = None
-        self.said: tuple[int, float] | None = None  # kernels and seconds before the first use that a line announced
+        self.depth, self.since, self.seconds, self.has_said = 0, 0.0, 0.0, False
 
     def on_start(self, started) -> None:
-        self.depth += 1
-        if self.depth == 1:
+        if not self.depth:
             self.since = time.perf_counter()
-            function = getattr((started.data or {}).get("dispatcher"), "py_func", None)
-            if str(getattr(function, "__module__", "")).partition(".")[0] in PACKAGES:
-                self._begin_watch()
+        self.depth += 1
+        function = getattr((started.data or {}).get("dispatcher"), "py_func", None)
+        is_ours = str(getattr(function, "__module__", "")).partition(".")[0] in PACKAGES
+        if is_ours and not self.has_said and compile_seconds() > NOTICEABLE and _says():
+            self.has_said = True
+            _log.warning(
+                "cutmatch: compiling kernels for a first use, once per installation, for up to a minute; "
+                "`cutmatch warmup` does it in advance"
+            )
 
     def on_end(self, _) -> None:
         if self.depth:  # else it began before this listener
             self.depth -= 1
             if not self.depth:
-                self.ended = time.perf_counter()
-                self.seconds += self.ended - self.since
-
-    def _begin_watch(self) -> None:
-        if (self.watch is not None and self.watch.is_alive()) or multiprocessing.parent_process() is not None:
-            return
-        if os.environ.get("CUTMATCH_QUIET", "0") != "0" or not _log.isEnabledFor(logging.WARNING):
-            return
-        before = compiled_kernels(), compile_seconds()
-        self.watch = threading.Thread(target=self._watch, args=before, name="cutmatch compiling", daemon=True)
-        with suppress(RuntimeError):  # no more threads, or the interpreter ends
-            self.watch.start()
-
-    def _watch(self, *before) -> None:
-        is_said = False  # once: at exit, `say_end` may come before this thread has ended
-        while self.depth or time.perf_counter() - self.ended < PAUSE:
-            time.sleep(STEP)
-            if not is_said and compile_seconds() - before[1] > NOTICEABLE:
-                is_said, self.said = True, before
-                _log.warning(
-                    "cutmatch: compiling kernels for a first use, once per installation, for up to a minute; "
-                    "`cutmatch warmup` does it in advance"
-                )
-        self.say_end()
+                self.seconds += time.perf_counter() - self.since
 
     def say_end(self) -> None:
         """The second line, after the first."""
-        if self.said is not None:
-            (count, seconds), self.said = self.said, None
-            what = explained(compiled_kernels() - count)
-            _log.warning("cutmatch: %s, in %.0f s", what, compile_seconds() - seconds)
+        if self.has_said:
+            _log.warning("cutmatch: %s, in %.0f s", explained(compiled_kernels()), self.seconds)
 
-    def forget(self) -> None:
-        """In a forked process, in which no thread watches and none compiles."""
-        self.depth, self.watch, self.said = 0, None, None
+
+def _says() -> bool:
+    return os.environ.get("CUTMATCH_QUIET", "0") == "0" and multiprocessing.parent_process() is None
 
 
 _listener = _Listener()
 event.register("numba:compile", _listener)
 atexit.register(_listener.say_end)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_listener.forget)
 
 
 def compile_seconds() -> float:
@@ -530,6 +405,6 @@ def is_compiling() -> bool:
 
 def explained(count: int) -> str:
     """Text about compiled kernels: where they are kept, and why they did not come with the installation."""
-    reason, folder = obstacle(), kept_in()
+    reason, folder = obstacle(), cache_folder()
     kept = f"kept in {folder}" if folder else "not kept, as no folder for them is writable"
     return f"{count} kernels were compiled and {kept}" + (f" ({reason})" if reason else "")

@@ -15,7 +15,7 @@ from gridcut.device import kernel_store
 kernel_store.NOTICEABLE = 0.1
 graph = scipy.sparse.csr_array(numpy.array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]]))
 matching.greedy(graph).check()
-print(kernel_store.compiled_kernels(), len(list(kernel_store.kept_in().glob("*.nbc"))))
+print(kernel_store.compiled_kernels(), len(list(kernel_store.cache_folder().glob("*.nbc"))))
 """  # a call of few kernels
 
 

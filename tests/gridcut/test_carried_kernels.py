@@ -138,14 +138,14 @@ def test_edited_sources_are_compiled_again(box):
 
 @pytest.mark.parametrize("name", ["python", pytest.param("llvmlite", marks=pytest.mark.slow)])
 def test_other_versions(box, name):
-    edit_about(box, lambda content: content["versions"].update({name: "0.1"}))
+    edit_about(box, lambda content: content.update({name: "0.1"}))
     counts, obstacle = run(box)
     assert counts["compiled"] == 2
     assert obstacle.startswith(f"the compiled kernels of this package are for {name} 0.1; this is {name} ")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ['{"versions": 3, "system": 1, "machine": 2}', "{"])
+@pytest.mark.parametrize("text", ['{"system": 1}', "[]", "{"])
 def test_a_damaged_description(box, text):
     (box / "gridcut" / "_kernels" / kernel_store.ABOUT.name).write_text(text)
     counts, obstacle = run(box)
