@@ -110,89 +110,64 @@ def compact(cells, count, label, level):
 
 
 @inlined_kernel
+def capacity_to_root(x, amount, side, excess, residual, jump, parent):
+    """The minimum of an amount and the capacities between x, in the forest of `side`, and its root."""
+    arcs = np.uint64(jump.size)
+    while parent[x] != ROOT:
+        k = np.uint64(parent[x])
+        y = x + jump[k]
+        r = np.int64(residual[y * arcs + (k ^ ONE)] if side > 0 else residual[x * arcs + k])
+        amount = r if r < amount else amount
+        x = y
+    r = side * np.int64(excess[x])
+    return r if r < amount else amount
+
+
+@inlined_kernel
+def push_to_root(x, amount, side, excess, residual, jump, parent, orphans):
+    """Push an amount between x, in the forest of `side`, and its root; returns the number of new orphans."""
+    arcs = np.uint64(jump.size)
+    count = 0
+    while True:
+        c = parent[x]
+        y = x
+        if c == ROOT:
+            r = side * np.int64(excess[x]) - amount
+            excess[x] = side * r
+        else:
+            k = np.uint64(c)
+            y = x + jump[k]
+            out, back = y * arcs + (k ^ ONE), x * arcs + k
+            if side < 0:
+                out, back = back, out
+            r = np.int64(residual[out]) - amount
+            residual[out] = r
+            residual[back] += amount
+        parent[x] = ORPHAN if r == 0 else c
+        orphans[count] = x
+        if r == 0:
+            count += 1
+        if c == ROOT:
+            return count
+        x = y
+
+
+@inlined_kernel
 def augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans):
     """Push the bottleneck capacity from root to root through arc k of u, which leads to w in the other forest.
 
     u is in the forest of `side`.  Returns the numbers of new orphans in the two lists.
     """
     arcs = np.uint64(jump.size)
-    if side > 0:
-        a, b = u, w
-        there, back = u * arcs + k, w * arcs + (k ^ ONE)
-    else:
+    a, b = u, w
+    there, back = u * arcs + k, w * arcs + (k ^ ONE)
+    if side < 0:
         a, b = w, u
-        there, back = w * arcs + (k ^ ONE), u * arcs + k
-    amount = np.int64(residual[there])
-    x = a
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            r = np.int64(excess[x])
-            if r < amount:
-                amount = r
-            break
-        k = np.uint64(c)
-        x = x + jump[k]
-        r = np.int64(residual[x * arcs + (k ^ ONE)])
-        if r < amount:
-            amount = r
-    x = b
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            r = -np.int64(excess[x])
-            if r < amount:
-                amount = r
-            break
-        k = np.uint64(c)
-        r = np.int64(residual[x * arcs + k])
-        if r < amount:
-            amount = r
-        x = x + jump[k]
-    from_source = 0
-    x = a
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            r = np.int64(excess[x]) - amount
-            excess[x] = r
-            parent[x] = ORPHAN if r == 0 else ROOT
-            source_orphans[from_source] = x
-            if r == 0:
-                from_source += 1
-            break
-        k = np.uint64(c)
-        y = x + jump[k]
-        residual[x * arcs + k] += amount
-        r = np.int64(residual[y * arcs + (k ^ ONE)]) - amount
-        residual[y * arcs + (k ^ ONE)] = r
-        parent[x] = ORPHAN if r == 0 else c
-        source_orphans[from_source] = x
-        if r == 0:
-            from_source += 1
-        x = y
-    to_sink = 0
-    x = b
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            r = np.int64(excess[x]) + amount
-            excess[x] = r
-            parent[x] = ORPHAN if r == 0 else ROOT
-            sink_orphans[to_sink] = x
-            if r == 0:
-                to_sink += 1
-            break
-        k = np.uint64(c)
-        y = x + jump[k]
-        residual[y * arcs + (k ^ ONE)] += amount
-        r = np.int64(residual[x * arcs + k]) - amount
-        residual[x * arcs + k] = r
-        parent[x] = ORPHAN if r == 0 else c
-        sink_orphans[to_sink] = x
-        if r == 0:
-            to_sink += 1
-        x = y
+        there, back = back, there
+    amount = capacity_to_root(a, np.int64(residual[there]), 1, excess, residual, jump, parent)
+    amount = capacity_to_root(b, amount, -1, excess, residual, jump, parent)
+    from_source = push_to_root(a, amount, 1, excess, residual, jump, parent, source_orphans)
+    to_sink = push_to_root(b, amount, -1, excess, residual, jump, parent, sink_orphans)
     residual[there] -= amount
     residual[back] += amount
     return from_source, to_sink
