@@ -1,8 +1,8 @@
 """The steps before any search: pushes to deficits one and two arcs away, and aggregation of excess in blocks.
 
-`push_one_hop` and `push_two_hops` push excess to deficits one and two arcs away.  `aggregate_excess` then moves the
-remaining excess to the middle of small blocks, if the arcs on the way have the capacity for all of it; a deficit is
-moved by the flow that would satisfy it.  Both only change the pseudoflow, so the minimum cuts stay the same.  A block
+`push_up_to_two_hops` pushes excess to deficits one and two arcs away.  `aggregate_excess` then moves the remaining
+excess to the middle of small blocks, if the arcs on the way have the capacity for all of it; a deficit is moved by the
+flow that would satisfy it.  Both only change the pseudoflow, so the minimum cuts stay the same.  A block
 then has one root instead of up to 64, and each exhausted root costs the search a tree.  On photographs with strong
 regularisation this at least halves the time of the search; see benchmarks/notes/grids.md.
 
@@ -76,24 +76,6 @@ def over_neighbours(p, held, excess, residual, jump):
         if held == 0:
             break
     return held
-
-
-@plain_kernel
-def push_one_hop(excess, residual, step, first, last):
-    """Push excess of the cells first..last to deficits of their neighbours."""
-    for p in range(first, last):
-        held = np.int64(excess[p])
-        if held > 0:
-            excess[p] = to_neighbours(p, held, excess, residual, step)
-
-
-@plain_kernel
-def push_two_hops(excess, residual, step, jump, first, last):
-    """Push excess of the cells first..last to deficits two arcs away."""
-    for p in range(first, last):
-        held = np.int64(excess[p])
-        if held > 0:
-            excess[p] = over_neighbours(p, held, excess, residual, jump)
 
 
 @plain_kernel

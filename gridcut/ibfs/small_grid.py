@@ -1,7 +1,7 @@
 """Method "ibfs" on one small grid in one compiled call, or two: the largest capacities, then everything else.
 
-The grid is one strip (ibfs.py): loaded, pushed one and two hops in one pass, searched, and read.  Excess is not
-aggregated, and not pushed one hop again, which takes longer than it saves.
+The grid is one strip (ibfs.py): loaded, pushed one and two hops, searched, and read.  Excess is not aggregated,
+which takes longer than it saves.
 
 Arrays
   planes     the capacities in raster order, int64 or float64: source, sink, and one plane per entry of `edges`

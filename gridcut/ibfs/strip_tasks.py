@@ -12,7 +12,7 @@ from gridcut.device import inner_kernel, plain_kernel
 from gridcut.device.intrinsics import atomic_add, atomic_load, atomic_store
 from gridcut.device.threads import CELL, new_cells
 from gridcut.ibfs.forest import FREE, ONE, ORPHAN, ROOT, ZERO, activate, augment, repair, use_depths
-from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
+from gridcut.ibfs.prepass import aggregate_excess, push_up_to_two_hops
 from gridcut.ibfs.search import UNTIL_BOTH, deeper, search
 
 # Continued growth of two forests after arcs or cells have changed: for merges of ranges and warm starts.
@@ -307,11 +307,8 @@ def make_tasks(bounds, seams, samples: int, deepest: int) -> Tasks:
 @plain_kernel
 def solve_strip(grid, first, last, until, patience, excess, residual, step, jump, forest, work):
     """Solve a strip whose seams are cut; grid: as for `aggregate_excess`.  Returns as `search`."""
-    begin, end = np.uint64(first), np.uint64(last)
-    push_one_hop(excess, residual, step, begin, end)
-    push_two_hops(excess, residual, step, jump, begin, end)
+    push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
     aggregate_excess(excess, residual, grid, first, last)
-    push_one_hop(excess, residual, step, begin, end)
     return search(first, last, until, patience, excess, residual, step, jump, forest, work)
 
 

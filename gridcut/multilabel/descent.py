@@ -22,7 +22,6 @@ from gridcut.device.arguments import unmarked
 from gridcut.energy import energy_of
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.ibfs import Run, unsigned_steps
-from gridcut.ibfs.prepass import push_one_hop
 from gridcut.ibfs.search import UNTIL_SINK
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
 from gridcut.multilabel.moves import (
@@ -198,9 +197,6 @@ class State:
         if is_first and not is_restricted and MIN_CELLS_PER_DEFICIT * deficits > self.layout.size:
             Run(field.excess, field.residual, self.layout, None, self.forest).solve(UNTIL_SINK)
         elif deficits > 0:
-            if whole:
-                cells = np.uint64(field.listed[0]), np.uint64(field.listed[count - 1] + 1)
-                push_one_hop(field.excess, field.residual, self.steps, *cells)
             count = route_to_deficits(
                 count, whole, -1, second, self.steps, self.jump, flow, field, self.forest, self.work
             )

@@ -35,7 +35,7 @@ from gridcut.core.problem import ends
 from gridcut.device import CertificateError, DeviceName, inner_kernel, plain_kernel, resolve, run_threads, thread_count
 from gridcut.ibfs.forest import FREE, Forest, make_work
 from gridcut.ibfs.ibfs import unsigned_steps
-from gridcut.ibfs.prepass import push_one_hop, push_two_hops
+from gridcut.ibfs.prepass import push_up_to_two_hops
 from gridcut.ibfs.search import FOREVER, UNTIL_SINK, search
 from gridcut.maximum_flow import max_flow
 
@@ -374,12 +374,11 @@ class _Windows:
         jump, steps = unsigned_steps(layout.step)
         first, last = layout.head, layout.head + height * layout.stride[0]
         cells = np.uint64(first), np.uint64(last)
-        push_one_hop(excess, residual, steps, *cells)
-        push_two_hops(excess, residual, steps, jump, *cells)
+        push_up_to_two_hops(excess, residual, steps, jump, *cells)
         search(first, last, UNTIL_SINK, FOREVER, excess, residual, steps, jump, forest, work)
         if is_open:
             raise_margin(height, width, known, *inside, excess, margin, forest.label)
-            push_one_hop(excess, residual, steps, *cells)
+            push_up_to_two_hops(excess, residual, steps, jump, *cells)
             search(first, last, UNTIL_SINK, FOREVER, excess, residual, steps, jump, forest, work)
         store_bits(top, left, height, width, is_open, known, *inside, forest.label, self.state[1:-1, 1:-1])
 
