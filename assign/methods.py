@@ -137,7 +137,7 @@ def is_dense_only(method) -> bool:
 
 
 def _default(device: DeviceName, problem: Problem) -> tuple[str, str]:
-    """Device and method of method="auto" for what assign/small.py has left; see docs/algorithms/assign.md."""
+    """Device and method of method="auto" for what assign/direct.py has left; see docs/algorithms/assign.md."""
     costs = problem.costs
     if device == "auto" and not problem.library and (costs.form == "sparse" or costs.shape[0] < GPU_MIN_ROWS):
         return "cpu", "shortest_paths"

@@ -12,8 +12,8 @@ from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import INT64_MAX, HandedOver, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
+from assign.direct import solve_small_matrix
 from assign.methods import CPU_FIRST, Choice, choose, is_dense_only
-from assign.small import solve_small_matrix
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback
 
@@ -159,7 +159,7 @@ def solve(
 
 
 def is_default(maximize, device, method) -> bool:
-    """Whether a problem may take the fast path (assign/small.py) as far as these arguments are concerned."""
+    """Whether a problem may take the fast path (assign/direct.py) as far as these arguments are concerned."""
     is_automatic = type(device) is type(method) is str and method == "auto" and device in ("auto", "cpu")
     return is_automatic and type(maximize) is bool
 

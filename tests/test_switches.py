@@ -401,7 +401,7 @@ SWITCHES = [
     Switch("assign.dense.jonker_volgenant", "MAX_COSTS", wide_matrix, lambda v: (v, v + 300)),
     Switch("assign.dense.jonker_volgenant", "BYTES", matrix, lambda v: [int(np.sqrt(s * v / 13)) for s in (0.1, 0.2)]),
     Switch("assign.dense.jonker_volgenant", "MIN_ROWS", matrix, before),
-    Switch("assign.small", "MIN_LIST_ROWS", matrix, before),
+    Switch("assign.direct", "MIN_LIST_ROWS", matrix, before),
     Switch("assign.dense.jonker_volgenant", "MIN_COMMON_SHARE", common_costs, around(0.02)),
     Switch("assign.compat.small_pairs", "MAX_SCANS", scanned_matrix, lambda v: (v, (int(np.cbrt(v)) + 1) ** 3)),
     Switch("assign.dense.dense", "COARSE_MIN_ROWS", shortest_paths, before),

@@ -6,6 +6,8 @@ pads the rows for vector code, and solves the problem there by shortest augmenti
 
 Number types: float costs are solved in float64.  Integer costs are shifted to start at 0 and packed with their column
 indices, in int32 if the range of the costs permits it, else in int64; without packing if int64 is too narrow as well.
+`bits` is the number of bits by which costs are shifted for a column and a mark: 0 for integers that are not packed,
+None for floats.
 
 Arrays (items first)
   cost[b, i, j]       int32, int64, float32, float64;  +inf: forbidden

@@ -14,7 +14,7 @@ from importlib.util import find_spec, module_from_spec
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_SCANS = 36_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
+MAX_SCANS = 36_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.direct is faster above
 MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact
 
 
@@ -30,7 +30,7 @@ def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.
         if not scans:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return _scipy_function()(exact, maximize)
-    from assign.small import pairs_and_prices
+    from assign.direct import pairs_and_prices
 
     found = pairs_and_prices(matrix, maximize)
     return None if found is None else found[:2]

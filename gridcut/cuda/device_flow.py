@@ -72,7 +72,7 @@ def gpu_clock() -> Clock:
     return Clock()
 
 
-def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple["Fetched", Solution, Clock]:
+def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple["StateOnDevice", Solution, Clock]:
     """Solve all images of a nonempty problem.
 
     Returns the problem as it was solved, the solution with its labels as bytes on the GPU, and the clock.  The value of
@@ -99,9 +99,9 @@ def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple["
         return labels, *checked_value(problem, found[0], labels)
 
     solution = solve_exactly(load, solve, value, clock)
-    fetched = Fetched(problem._replace(bound=solution.state.number_types.bound), solution.state)
-    held.keep(fetched)
-    return fetched, solution, clock
+    on_device = StateOnDevice(problem._replace(bound=solution.state.number_types.bound), solution.state)
+    held.keep(on_device)
+    return on_device, solution, clock
 
 
 def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measured | None]:
@@ -115,16 +115,16 @@ def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measure
 
 def max_flow_on_device(problem: Problem, method: DeviceMethod, callback) -> Cut:
     """Return the cut of a single nonempty problem."""
-    fetched, solution, clock = solve_on_device(problem, method, callback)
+    on_device, solution, clock = solve_on_device(problem, method, callback)
     labels = return_as(solution.labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
-    lazy = LazySolved(fetched, library=problem.library)
+    lazy = LazySolved(on_device, library=problem.library)
     return Cut(solution.value, labels, "cuda", method.name, solution.stats, lazy)
 
 
 def batch_on_device(problem: Problem, method: DeviceMethod, callback):
     """Return the cuts of all images of a nonempty batch: labels, values, stats, and (stats, LazySolved) per image."""
-    fetched, solution, clock = solve_on_device(problem, method, callback)
+    on_device, solution, clock = solve_on_device(problem, method, callback)
     values, labels, stats = solution.value, solution.labels, solution.stats
     alone = {}
     if problem.is_float:
@@ -137,7 +137,7 @@ def batch_on_device(problem: Problem, method: DeviceMethod, callback):
         overwrite(labels[i * pixels : (i + 1) * pixels], to_host(found.labels).view(np.uint8).reshape(-1))
     labels = return_as(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
     clock.phase("download")
-    items = [(stats, LazySolved(Item(fetched, i), library=problem.library)) for i in range(problem.items)]
+    items = [(stats, LazySolved(Item(on_device, i), library=problem.library)) for i in range(problem.items)]
     for i, found in alone.items():
         items[i] = found.stats, found._solved
     return labels, values, stats, items
@@ -196,7 +196,7 @@ def measure_cuts(capacities: CapacityArrays, labels, number_types: NumberTypes) 
     return [Measured(reduced + common, reduced, loss) for reduced, loss, common in zip(*sums, strict=True)]
 
 
-class Fetched:
+class StateOnDevice:
     """A state on the GPU that is copied to the host when a certificate or a flow first needs it."""
 
     def __init__(self, problem: Problem, state: State):
@@ -227,14 +227,14 @@ class Fetched:
 class Item(NamedTuple):
     """One image of a batch."""
 
-    fetched: Fetched
+    on_device: StateOnDevice
     number: int
 
     def solved(self) -> Solved:
-        return self.fetched.solved(self.number)
+        return self.on_device.solved(self.number)
 
     def given(self) -> Problem:
-        return self.fetched.given(self.number)
+        return self.on_device.given(self.number)
 
 
 # Solves that are kept for the next problem of the same form: arrays on the GPU, and packed launches.
@@ -250,7 +250,7 @@ BYTES_PER_NUMBER = 6  # of the excess, each arc and both terminals: about what t
 _lock = threading.Lock()
 
 
-class Solve:
+class LoadedOnDevice:
     """A problem on the GPU: its bounds, its state, and what the solver may reuse."""
 
     def __init__(self, problem: Problem, layout: StateLayout, key: tuple | None):
@@ -268,7 +268,7 @@ class Solve:
         """Largest capacity of the source, of the sink and of each arc."""
         return by_arc(self.capacities.found_largest(self._rows), self.capacities.layout.flat.arcs)
 
-    def again(self, problem: Problem) -> "Solve":
+    def again(self, problem: Problem) -> "LoadedOnDevice":
         """Start over with another problem."""
         self.capacities.replace(problem)
         self.capacities.clear_largest()
@@ -302,7 +302,7 @@ class Solve:
                     kept.popleft()
 
 
-def begin(problem: Problem, layout: StateLayout) -> Solve:
+def begin(problem: Problem, layout: StateLayout) -> LoadedOnDevice:
     """A solve of this problem, a kept one if possible."""
     key = _key_of(problem, layout)
     if key is not None:
@@ -313,7 +313,7 @@ def begin(problem: Problem, layout: StateLayout) -> Solve:
                 kept.remove(found)
         if found is not None:
             return found.again(problem)
-    return Solve(problem, layout, key)
+    return LoadedOnDevice(problem, layout, key)
 
 
 def _key_of(problem: Problem, layout: StateLayout) -> tuple | None:

@@ -107,7 +107,7 @@ def unsigned_steps(step):
 
 @lru_cache(maxsize=64)
 def block_axes(layout):
-    """The grid as `aggregate_excess` reads it."""
+    """The axes of the grid as `aggregate_excess` reads them."""
     axis, forward = 3 - len(layout.shape), np.full(3, -1)
     for i in range(axis, 3):
         unit = tuple(int(axis + j == i) for j in range(len(layout.shape)))
@@ -242,14 +242,14 @@ class Run:
         threads = min(self.threads, len(order))
         cells = max(tasks.size(order), min(4 * STRIP_CELLS, self.layout.size))  # enough for the first merges
         works = [make_work(cells, self.index_type) for _ in range(threads)]
-        grid = block_axes(self.layout)
+        axes = block_axes(self.layout)
         before = self.stats["augmentations"], self.stats["repaired"]
 
         def worker(which):
             task = -1
             while True:
                 task = run_tasks(
-                    tasks, stop, FAR, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until, self.patience, grid, self.seams.arrays,
+                    tasks, stop, FAR, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until, self.patience, axes, self.seams.arrays,
                     self.excess, self.residual, self.steps, self.jump, self.forest, works[which], task,
                 )  # fmt: skip
                 if task < 0:

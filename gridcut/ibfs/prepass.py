@@ -117,12 +117,12 @@ def middle(begin, side, length):
 
 
 @plain_kernel
-def aggregate_excess(excess, residual, grid, first, last):
+def aggregate_excess(excess, residual, axes, first, last):
     """Aggregate the excess on the lines from cell first to last in the middle of blocks, one axis after another.
 
-    grid   extent and strides of three axes, the arc forward along each (-1: none), and the axis of the lines
+    axes   extent and strides of three axes, the arc forward along each (-1: none), and the axis of the lines
     """
-    extent, stride, forward, line_axis = grid
+    extent, stride, forward, line_axis = axes
     lines = (last - first) // stride[line_axis]
     arcs = np.uint64(residual.size // excess.size)
     for axis in range(2, -1, -1):

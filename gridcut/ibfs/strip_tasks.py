@@ -305,10 +305,10 @@ def make_tasks(bounds, seams, samples: int, deepest: int) -> Tasks:
 
 
 @plain_kernel
-def solve_strip(grid, first, last, until, patience, excess, residual, step, jump, forest, work):
-    """Solve a strip whose seams are cut; grid: as for `aggregate_excess`.  Returns as `search`."""
+def solve_strip(axes, first, last, until, patience, excess, residual, step, jump, forest, work):
+    """Solve a strip whose seams are cut; axes: as for `aggregate_excess`.  Returns as `search`."""
     push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
-    aggregate_excess(excess, residual, grid, first, last)
+    aggregate_excess(excess, residual, axes, first, last)
     return search(first, last, until, patience, excess, residual, step, jump, forest, work)
 
 
@@ -334,7 +334,7 @@ def count_in_forests(first, last, label):
 # args: an entry call
 @plain_kernel
 def run_tasks(
-    tasks, stop, far, share, least_strips, until, patience, grid, seams, excess, residual, step, jump, forest, work, i
+    tasks, stop, far, share, least_strips, until, patience, axes, seams, excess, residual, step, jump, forest, work, i
 ):
     """Solve strips; after each, merge its range with the neighbouring one if that is complete, and so up.
 
@@ -345,12 +345,12 @@ def run_tasks(
     share              a merge that repairs more of the cells in forests ends.  Then the range is searched from scratch
                        or, if it has less than `least_strips` strips or the search gives up, the range that contains it
     until, patience    of the search of the whole grid, and of all searches
-    grid, seams        as for `aggregate_excess`, and `Seams.arrays`
+    axes, seams        as for `aggregate_excess`, and `Seams.arrays`
     """
     table, found, deepest, reached = tasks.table, tasks.found, tasks.deepest, tasks.reached
     abort, state = tasks.abort, tasks.state
     rises, saved, is_cut = seams
-    stride = grid[1][grid[3]]
+    stride = axes[1][axes[3]]
     reach = np.int64(0)  # of the arcs across a seam
     for k in range(rises.size):
         reach = deeper(reach, rises[k] * stride)
@@ -373,7 +373,7 @@ def run_tasks(
             depth, cells, gave_up = np.int64(1), np.int64(-1), False
             if is_strip:
                 depth, found[i, AUGMENTATIONS], found[i, REPAIRED], gave_up = solve_strip(
-                    grid, first, last, own_until, patience, excess, residual, step, jump, forest, work
+                    axes, first, last, own_until, patience, excess, residual, step, jump, forest, work
                 )
             else:
                 is_cut[task[SEAM]] = 0

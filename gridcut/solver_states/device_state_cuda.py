@@ -9,7 +9,7 @@ from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import solve_exactly
 from gridcut.core.units import still_fits
-from gridcut.cuda.device_flow import DeviceMethod, Fetched, checked_value, gpu_clock, labels_and_values
+from gridcut.cuda.device_flow import DeviceMethod, StateOnDevice, checked_value, gpu_clock, labels_and_values
 from gridcut.cuda.device_load import (
     MAX_NARROW_SUM,
     CapacityArrays,
@@ -272,7 +272,7 @@ class DeviceState:
         self._state, self._warm, self._memory = found.state, True, (name, after)
         labels = return_as(found.labels.view(np.bool_).reshape(self._problem.shape), self._library)
         clock.phase("download")
-        lazy = LazySolved(Fetched(self._problem, found.state), self, self._library)
+        lazy = LazySolved(StateOnDevice(self._problem, found.state), self, self._library)
         return Cut(found.value, labels, "cuda", name, found.stats, lazy)
 
 

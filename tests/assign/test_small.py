@@ -95,8 +95,8 @@ HANDED_OVER = {
 @pytest.mark.parametrize("family", HANDED_OVER)
 @pytest.mark.parametrize("scans", [-1, 1])
 def test_lists_take_over_from_any_state(family, scans, monkeypatch):
-    monkeypatch.setattr("assign.small.SEARCH_SCANS", scans)
-    monkeypatch.setattr("assign.small.MIN_LIST_ROWS", 0)
+    monkeypatch.setattr("assign.direct.SEARCH_SCANS", scans)
+    monkeypatch.setattr("assign.direct.MIN_LIST_ROWS", 0)
     rng = np.random.default_rng(scans + 1)
     methods = set()
     for n, m in ((MIN_ROWS, MIN_ROWS), (MIN_ROWS, 150), (160, MIN_ROWS), (40, 40)):

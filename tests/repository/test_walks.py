@@ -215,12 +215,13 @@ class Entry:
 
 @contextlib.contextmanager
 def stopping_in(file):
-    """Let every function of a file raise Stop, in all modules that use it; those imported meanwhile, too."""
+    """Let every function and kernel of a file raise Stop, in all modules that use it; those imported meanwhile, too."""
     module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
     entries = []
     for value in vars(module).values():
         function = getattr(value, "py_func", value)  # of a kernel
-        if callable(value) and getattr(function, "__module__", None) == module.__name__:
+        is_function = callable(value) and not isinstance(value, type)
+        if is_function and getattr(function, "__module__", None) == module.__name__:
             entries.append((value, Entry(value)))
     assert entries
     replace(entries)

@@ -100,7 +100,7 @@ class Rounds:
     def __init__(self, solvers: list[SlabSolver], discharge_ratio: float, callback):
         self.solvers = solvers
         self.tiles = sum(m.slab.part.own.count for m in solvers)
-        self.face_tiles = sum(m.slab.part.tiles.count for m in solvers) - self.tiles
+        self.ghost_tiles = sum(m.slab.part.tiles.count for m in solvers) - self.tiles
         self.counts = []
         self.crossed = len(solvers) > 1  # whether flow crossed a boundary in the last round
         self.discharge_ratio = discharge_ratio
@@ -137,7 +137,7 @@ class Rounds:
 
         Returns the seconds of each slab, and whether all heights are exact, given those of tiles that keep theirs.
         """
-        few = self.face_tiles * FEW_REQUEUED if mode == WHOLE_GRID else 0
+        few = self.ghost_tiles * FEW_REQUEUED if mode == WHOLE_GRID else 0
         for solver in self.solvers:
             solver.start_round(self.rounds, mode)
         for solver in self.solvers:

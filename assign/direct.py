@@ -4,6 +4,13 @@ A call of `assign.solve` with default options costs about 100 microseconds in th
 problems need, more than the solution of a hundred rows.  Here Python looks at type, shape and layout only;
 assign/dense/jonker_volgenant.py validates the values while it reads them.  Whatever is not a valid, feasible and
 ordinary problem is left to the general path, which reports errors and knows all options.
+
+The compiled call may stop early and hand its state over to the lists of assign/dense/dense.py:
+
+    rows                  budget of the call   it stops for                          then
+    from MIN_LIST_ROWS    SEARCH_SCANS * n     its share of free rows, or the scans  the lists proceed
+    fewer                 BY_FREE_ROWS         its share of free rows                the lists, if sorting gives prices
+    fewer, a second call  UNLIMITED            nothing
 """
 
 import time
