@@ -38,7 +38,6 @@ ONE_FRAME = (b"\xff\xd8", b"8BPS", *TIFF_MAGIC)  # JPEG, PSD, TIFF: Pillow count
 HEIC = tuple(b"ftyp" + brand for brand in (b"heic", b"heix", b"heim", b"hevc", b"mif1", b"msf1"))
 DESCRIBING = (b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"iCCP", b"pHYs")  # chunks of a PNG that may hold metadata
 PNG_ENDS = 1 << 17  # bytes at both ends of a PNG with these chunks
-MAX_BANDS = 16  # TIFF pages at most this wide are probably bands, saved without stating so
 AS_STORED = ("1", "L", "LA", "RGB", "RGBA", "F", "I")
 EXIF_ORIENTATION = 0x0112
 TURNED = (5, 6, 7, 8)  # EXIF orientations that exchange the sides
@@ -62,11 +61,8 @@ def images_by_number(folder: Path) -> list[Path]:
 @timed("read")
 def read_bytes(path, name: str = "image") -> bytes:
     """Read a file; InputError, naming the argument, if it does not exist or cannot be read."""
-    with open_file(path, name) as file:
-        try:
-            data = file.read()
-        except (OSError, MemoryError) as error:
-            raise _not_readable(path, name, error) from None
+    with open_file(path, name) as file, reading(path, name, "pass a readable file, or a smaller one"):
+        data = file.read()
     if not data:
         raise InputError(f"{name}: {str(path)!r} is empty; pass a complete file")
     return data
@@ -81,12 +77,11 @@ def open_file(path, name: str = "image"):
     def opener(path, flags):
         return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would otherwise wait for its writer
 
-    try:
-        file = open(path, "rb", opener=opener)
-    except FileNotFoundError:
-        raise InputError(f"{name}: no file {str(path)!r}; check the path") from None
-    except (OSError, ValueError) as error:
-        raise _not_readable(path, name, error) from None
+    with reading(path, name, "pass a readable file"):
+        try:
+            file = open(path, "rb", opener=opener)
+        except FileNotFoundError:
+            raise InputError(f"{name}: no file {str(path)!r}; check the path") from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise InputError(f"{name}: {str(path)!r} is a pipe or a device; pass a regular file")
@@ -195,16 +190,9 @@ def silence_decoders() -> None:
 
 def load_array(source, mapped: bool = False) -> np.ndarray:
     """Load the array of a .npy file from its bytes or, memory-mapped if `mapped`, from its path; for `reading`."""
-    with open(source, "rb") if mapped else io.BytesIO(source) as file:
-        head = file.read(6)
-        if head[:2] == b"PK":
-            raise ValueError("it is an archive, such as .npz, not a .npy array")
-        if head != b"\x93NUMPY":
-            raise ValueError("it does not start with the header of a .npy file")
-        if mapped:
-            return np.load(source, mmap_mode="r", allow_pickle=False)
-        file.seek(0)
-        return np.load(file, allow_pickle=False)
+    if mapped:
+        return np.lib.format.open_memmap(source, mode="r")
+    return np.lib.format.read_array(io.BytesIO(source), allow_pickle=False)
 
 
 @contextmanager
@@ -324,9 +312,7 @@ def _from_tiff(data: bytes, indices: bool) -> tuple[np.ndarray, Metadata]:
         page = file.pages[0]
         with suppress(IndexError):
             if file.pages[1].shape == page.shape:
-                height, width = page.shape[:2]
-                bands = f" of {width}x{height} pixels, perhaps {width} bands of one image" if width <= MAX_BANDS else ""
-                raise Unsuitable(f"holds several pages{bands}; split it into single images")
+                raise Unsuitable("holds several pages; split it into single images")
         _check_size(page.imagewidth, page.imagelength)
         values = {tag.code: tag.value for tag in page.tags}
         turn = values.get(EXIF_ORIENTATION, 1)
@@ -387,8 +373,6 @@ def as_integers(values: np.ndarray, name: str) -> np.ndarray:
     fractions = values[values != np.rint(values)]
     if fractions.size:
         raise InputError(f"{name} holds fractions such as {fractions[0]:.6g}; pass integers")
-    if (most := float(np.abs(values).max(initial=0))) > 2**53:
-        raise InputError(f"{name} holds numbers up to {most:.6g}; floats are exact up to 2**53")
     return values.astype(np.int64)
 
 
@@ -451,10 +435,3 @@ def _held(pixels: np.ndarray) -> str:
     if pixels.dtype.kind in "iu":
         return f"{pixels.dtype} from {pixels.min()} to {pixels.max()}"
     return str(pixels.dtype)
-
-
-def _not_readable(path, name: str, error: Exception) -> InputError:
-    if isinstance(error, MemoryError):
-        return InputError(f"{name}: {str(path)!r} is larger than the free memory; pass a smaller file")
-    reason = getattr(error, "strerror", None) or str(error)
-    return InputError(f"{name}: cannot read {str(path)!r} ({reason}); pass a readable file")

@@ -55,7 +55,7 @@ class Metadata(NamedTuple):
         icc = {"icc_profile": self.icc} if self.icc is not None and self.icc[16:20] == space else {}
         return icc | ({"dpi": self.dpi} if self.dpi is not None else {})
 
-    def added_to_png(self, content: bytes, pixels: "np.ndarray") -> bytes:
+    def added_to_png(self, content: memoryview, pixels: "np.ndarray") -> bytes:
         """A PNG file of pixels that has neither profile nor resolution, with those that `options` chooses."""
         kept, chunks = self.options(pixels), b""
         if "icc_profile" in kept:
@@ -63,7 +63,7 @@ class Metadata(NamedTuple):
         if "dpi" in kept:
             per_metre = (round(dpi * INCHES_PER_METRE) for dpi in kept["dpi"])
             chunks += _chunk(b"pHYs", struct.pack(">IIB", *per_metre, 1))
-        return content[:PNG_HEADER] + chunks + content[PNG_HEADER:]
+        return b"".join((content[:PNG_HEADER], chunks, content[PNG_HEADER:]))
 
     def without_profile(self) -> "Metadata":
         """The resolution alone, for masks and label images."""
@@ -100,8 +100,8 @@ def _encoded_by_opencv(pixels, metadata: Metadata) -> bytes:
     import cv2
 
     order = {3: cv2.COLOR_RGB2BGR, 4: cv2.COLOR_RGBA2BGRA}
-    stored = pixels if pixels.ndim == 2 else cv2.cvtColor(pixels, order[pixels.shape[2]])
-    return metadata.added_to_png(cv2.imencode(".png", stored)[1].tobytes(), pixels)
+    content = cv2.imencode(".png", pixels if pixels.ndim == 2 else cv2.cvtColor(pixels, order[pixels.shape[2]]))[1]
+    return metadata.added_to_png(content.data, pixels)
 
 
 @timed("write")
