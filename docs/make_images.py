@@ -4,12 +4,14 @@ Run it in the root of a clone.  docs/images/README.md names the programs that ma
 """
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+import cv2
 import numpy as np
 from PIL import Image
 
-from apps.common.figures import enlarged, overlay, panels, stacked, strokes_figure
+from apps.common.figures import caption, enlarged, overlay, side_by_side, stacked, strokes_figure
 from apps.common.images import to_bytes, to_rgb
 from apps.segmentation.marks import OBJECT
 from apps.segmentation.matte import cut_out
@@ -17,6 +19,23 @@ from apps.segmentation.matte import cut_out
 ROOT = Path(__file__).resolve().parents[1]
 DATA, IMAGES = ROOT / "data", ROOT / "docs/images"
 WIDTH = 960  # maximum width of a figure in pixels
+
+
+def panels(named: Mapping[str, np.ndarray], width: int = WIDTH) -> np.ndarray:
+    """Figures next to each other, each above its name, reduced to `width` pixels in all."""
+    figures, height = list(named.values()), width // 80
+    share = min(1.0, (width - 4 * len(figures)) / sum(figure.shape[1] for figure in figures))
+    figures = [cv2.resize(figure, None, fx=share, fy=share, interpolation=cv2.INTER_AREA) for figure in figures]
+    lowest = max(map(len, figures))
+    columns = []
+    for figure, name in zip(figures, named, strict=True):
+        line = np.full((2 * height, figure.shape[1], 3), 255, np.uint8)
+        words = caption(name, height)[:, : figure.shape[1]]
+        left = (figure.shape[1] - words.shape[1]) // 2
+        line[:, left : left + words.shape[1]] = words
+        padded = np.pad(figure, ((0, lowest - len(figure)), (0, 0), (0, 0)), constant_values=255)
+        columns.append(np.concatenate((padded, line)))
+    return side_by_side(*columns)
 
 
 def photo(name: str | Path) -> np.ndarray:
@@ -32,7 +51,7 @@ def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray) -> np.nd
     """An image with its strokes, the overlay of the object, and the object on a checkerboard; uint8 RGB."""
     given = "strokes: object red, background blue" if (marks == OBJECT).any() else "a box"
     found = {"object found": overlay(rgb, mask), "cut-out": on_checkerboard(cut_out(rgb, mask))}
-    return panels({given: strokes_figure(rgb, marks)} | found, WIDTH)
+    return panels({given: strokes_figure(rgb, marks)} | found)
 
 
 def on_checkerboard(rgba: np.ndarray) -> np.ndarray:
@@ -53,7 +72,7 @@ def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray) -
         "motion found": keyed_figure(found.flow, longest),
         "true motion": keyed_figure(np.where(known[..., None], truth, np.nan), longest),
     }
-    return panels(figures, WIDTH)
+    return panels(figures)
 
 
 def stereo_sheet(left: np.ndarray, disparity: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -63,7 +82,7 @@ def stereo_sheet(left: np.ndarray, disparity: np.ndarray, truth: np.ndarray) -> 
     figures = {"left image": to_bytes(to_rgb(left))}
     for name, values in (("disparities found", disparity), ("true disparities", truth)):
         figures[name] = disparity_figure(values, ends_of(truth))
-    return panels(figures, WIDTH)
+    return panels(figures)
 
 
 def segment_figure():
@@ -77,7 +96,7 @@ def segment_figure():
 def objects_figure():
     folder = written("segment", "astronaut.jpg", "--label-strokes", "astronaut-label-strokes.png")
     kinds = {"strokes: a colour for each object": "strokes", "objects found": "overlay"}
-    return panels({name: photo(folder / f"astronaut-{kind}.png") for name, kind in kinds.items()}, WIDTH)
+    return panels({name: photo(folder / f"astronaut-{kind}.png") for name, kind in kinds.items()})
 
 
 def volumes_figure():
@@ -93,7 +112,7 @@ def video_figure():
     frames = [frame[..., ::-1] for good, frame in iter(video.read, (False, None)) if good]
     found = segment_video(frames, {0: photo("clip-strokes.png")})
     shown = [overlay(to_rgb(frame), one.mask) for frame, one in zip(frames, found, strict=True)]
-    return panels({f"frame {number}": shown[number] for number in (0, 4, 8, 11)}, WIDTH)
+    return panels({f"frame {number}": shown[number] for number in (0, 4, 8, 11)})
 
 
 def flow_figure():
@@ -126,7 +145,7 @@ def track_figure():
 def superpixels_figure():
     folder = written("superpixels", "chelsea.jpg")
     kinds = {"500 regions": "outlines", "mean colours": "means"}
-    return panels({name: photo(folder / f"chelsea-{kind}.png") for name, kind in kinds.items()}, WIDTH)
+    return panels({name: photo(folder / f"chelsea-{kind}.png") for name, kind in kinds.items()})
 
 
 def denoise_figure():
@@ -145,7 +164,7 @@ def denoise_figure():
         pair = (values if values.ndim == 3 else grey(values) for values in (image, to_bytes(np.asarray(result.image))))
         pictures = (np.asarray(Image.fromarray(one).resize((one.shape[1] * 200 // len(one), 200))) for one in pair)
         columns[name] = stacked(*pictures, gap=4)
-    return panels(columns, WIDTH)
+    return panels(columns)
 
 
 def stereo_figure():
@@ -164,7 +183,7 @@ def gridcut_figure():
     noisy = truth ^ (rng.random(truth.shape) < 0.3)
     cut = gridcut.max_flow(np.where(noisy, 100, 0), np.where(noisy, 0, 100), {(0, 1): 60, (1, 0): 60})
     cut.check()
-    return panels({"30 % of the pixels flipped": grey(noisy * 255), "minimum cut": grey(cut.labels * 255)}, WIDTH)
+    return panels({"30 % of the pixels flipped": grey(noisy * 255), "minimum cut": grey(cut.labels * 255)})
 
 
 def energies_figure():
@@ -175,7 +194,7 @@ def energies_figure():
     steps = np.minimum(np.abs(np.subtract.outer(range(8), range(8))), 3)
     weights = dict.fromkeys(gridcut.neighbourhood(4), 20)
     found = gridcut.alpha_expansion(np.abs(levels[:, None, None] - noisy), weights, steps)
-    return panels({"noisy": grey(noisy), "eight grey levels of least energy": grey(levels[found.labels])}, WIDTH)
+    return panels({"noisy": grey(noisy), "eight grey levels of least energy": grey(levels[found.labels])})
 
 
 def published_figure():
@@ -189,7 +208,7 @@ def published_figure():
     for kind, name in (("f2", "terms of two pixels"), ("f3", "terms of three pixels")):
         labels = gridcut.binary_minimum(energy_of_strokes(rgb, strokes, kind)).labels
         found[name] = overlay(to_rgb(rgb), labels)
-    return panels(found, WIDTH)
+    return panels(found)
 
 
 def windows_figure():
@@ -206,7 +225,7 @@ def windows_figure():
         cv2.arrowedLine(shown, start.tolist(), end.tolist(), (190, 30, 30), 1, cv2.LINE_AA, tipLength=0.3)
     options = ["--linker", "windows", "--method", "lock_free", "--quiet"]
     flow = photo(written("flow", "frame1.png", "frame2.png", *options) / "frame1-colour.png")
-    return panels({"matches within windows": shown, "motion of every pixel": flow}, WIDTH)
+    return panels({"matches within windows": shown, "motion of every pixel": flow})
 
 
 def assignments_figure():
@@ -238,7 +257,7 @@ def graphs_figure():
     graph = matching.read_graph(DATA / "jacobian.mtx")
     as_given = enlarged(np.where(graph.toarray()[..., None] != 0, DOT_COLOUR, 255).astype(np.uint8), 5)
     blocks = block_figure(graph, matching.dulmage_mendelsohn(graph))[::2, ::2]
-    return panels({"a sparse matrix": as_given, "its block triangular form": blocks}, WIDTH)
+    return panels({"a sparse matrix": as_given, "its block triangular form": blocks})
 
 
 def refine_figure():
@@ -248,7 +267,7 @@ def refine_figure():
     size = image.shape[1::-1]
     soft = np.asarray(Image.fromarray(low).resize(size, Image.Resampling.NEAREST))
     found = overlay(to_rgb(image), refine(image, low).mask)
-    return panels({"soft mask of 64 x 43 pixels": grey(soft), "outline found": found}, WIDTH)
+    return panels({"soft mask of 64 x 43 pixels": grey(soft), "outline found": found})
 
 
 FIGURES = {

@@ -9,7 +9,6 @@ numba compiles a kernel on its first call, in any thread of the method.  Those s
 "compile", and not part of the phase that made the call.
 """
 
-import logging
 import sys
 import threading
 import time
@@ -22,7 +21,6 @@ DISPLAY_PERIOD = 0.5  # seconds between two updates
 COMPILE, OTHER, START, TOTAL = "compile", "other", "start", "total"  # phases that no method charges
 
 _whole: ContextVar["Clock | None"] = ContextVar("whole", default=None)  # clock of the command or item of this thread
-_shown = {"progress": ""}  # of the single item that this process displays
 
 
 def compile_seconds() -> float:
@@ -130,39 +128,24 @@ def command_age(argv: list[str] | None) -> float:
 _IMPORTED = time.perf_counter()
 
 
-def show_progress(share: float) -> None:
-    """Tell the display of the elapsed time which share of the work is done, 0 to 1."""
-    _shown["progress"] = f", {100 * share:.0f} %"
-
-
 @contextmanager
-def elapsed_display(quiet: bool, explains: bool = True):
-    """Show the elapsed time on standard error if it is a terminal; the line is erased at the end.
-
-    While kernels are compiled it says so, and how many; if it `explains`, a line in the end says where they are kept.
-    Elsewhere the lines of gridcut/device/kernel_store.py say so.
-    """
+def elapsed_display(quiet: bool) -> Iterator[None]:
+    """Show the elapsed time on standard error if it is a terminal; the line is erased at the end."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    log = logging.getLogger("cutmatch")
-    was_disabled, log.disabled = log.disabled, True
     done = threading.Event()
-    _shown["progress"] = ""
 
     def tick():
         from tqdm import tqdm
+        from tqdm.contrib.logging import logging_redirect_tqdm  # lines about compiled kernels are above the bar
 
         if not done.wait(DISPLAY_DELAY):
-            with tqdm(bar_format="{desc}, {elapsed}{postfix}", file=sys.stderr, leave=False) as bar:
+            with logging_redirect_tqdm(), tqdm(bar_format="working, {elapsed}", file=sys.stderr, leave=False) as bar:
                 bar.start_t -= DISPLAY_DELAY
                 while not done.wait(DISPLAY_PERIOD):
-                    bar.desc, bar.postfix = "working", _shown["progress"]
-                    if (is_compiling := _of_store("is_compiling")) and is_compiling():
-                        bar.desc = f"compiling kernels, first time only: {compiled_kernels() - count}"
                     bar.refresh()
 
-    count = compiled_kernels()
     thread = threading.Thread(target=tick, daemon=True)
     thread.start()
     try:
@@ -170,11 +153,3 @@ def elapsed_display(quiet: bool, explains: bool = True):
     finally:
         done.set()
         thread.join()
-        log.disabled = was_disabled
-        if explains and compiled_kernels() > count:
-            explain_compiling(compiled_kernels() - count)
-
-
-def explain_compiling(count: int) -> None:
-    """Say on standard error that kernels were compiled, and how that is avoided."""
-    print(_of_store("explained")(count), file=sys.stderr)

@@ -30,7 +30,6 @@ MIN_SIDE = 300  # pixels of the longer side to which small figures are enlarged
 MIN_LETTER = 11  # pixels: height of the digits in small figures
 LETTERS = 110  # sum of a figure's sides in heights of its digits
 UNKNOWN = 110  # grey
-SHEET = 1600  # pixels: maximum width of a sheet of panels
 
 
 # Objects and marks
@@ -224,23 +223,6 @@ def stacked(*figures: np.ndarray, gap: int = 0) -> np.ndarray:
     """Figures below each other, as in `side_by_side`."""
     turned = (figure.swapaxes(0, 1) for figure in figures)
     return np.ascontiguousarray(side_by_side(*turned, gap=gap).swapaxes(0, 1))
-
-
-def panels(named: Mapping[str, np.ndarray], width: int = SHEET) -> np.ndarray:
-    """Figures next to each other, each above its name, reduced to `width` pixels in all."""
-    figures, height = list(named.values()), width // 80
-    share = min(1.0, (width - 4 * len(figures)) / sum(figure.shape[1] for figure in figures))
-    figures = [cv2.resize(figure, None, fx=share, fy=share, interpolation=cv2.INTER_AREA) for figure in figures]
-    lowest = max(map(len, figures))
-    columns = []
-    for figure, name in zip(figures, named, strict=True):
-        line = np.full((2 * height, figure.shape[1], 3), 255, np.uint8)
-        words = caption(name, height)[:, : figure.shape[1]]
-        left = (figure.shape[1] - words.shape[1]) // 2
-        line[:, left : left + words.shape[1]] = words
-        padded = np.pad(figure, ((0, lowest - len(figure)), (0, 0), (0, 0)), constant_values=255)
-        columns.append(np.concatenate((padded, line)))
-    return side_by_side(*columns)
 
 
 def letter_height(shape: tuple[int, ...]) -> int:

@@ -21,7 +21,7 @@ import io
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import show_progress, shown_seconds, timed
+from apps.common.clock import shown_seconds, timed
 from apps.common.errors import print_error
 from apps.common.images import InputError, check_same_size, read_codes, read_image, read_photograph, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
@@ -117,7 +117,6 @@ def _denoise_one(job: Job, chosen) -> dict:
         truncate=chosen.truncate,
         levels=chosen.levels,
         device=chosen.device,
-        callback=lambda state: show_progress(state["done"]),
     )
     if result.warning:
         print_error(f"cutmatch denoise: {job.image}: warning: {result.warning}")
