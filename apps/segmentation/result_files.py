@@ -1,22 +1,27 @@
 """The files that commands, sessions and the page write for an image, and their contents; --write chooses them."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
-from apps.common.annotations import merged_coco
+from apps.common.annotations import Annotation, encoded_annotations, merged_coco
 from apps.common.errors import InputError
-
-if TYPE_CHECKING:  # the commands do not load numpy for their help
-    import numpy as np
+from apps.common.images import read_bytes
+from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
+from apps.segmentation.marks import label_values
 
 FIGURES = ("mask", "labels", "overlay", "cutout", "strokes")
 KINDS = (*FIGURES, *ANNOTATIONS)
 MERGED = ("coco", "coco-rle")  # annotations that a batch also writes as one file
 BOX_KINDS = "labels,overlay,coco"  # the default for boxes; a cut-out of each may be many files
+TIFF = (".tif", ".tiff")
+NOTHING: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 
 
 class Found(NamedTuple):
@@ -28,13 +33,13 @@ class Found(NamedTuple):
     """
 
     image: Path
-    rgb: "np.ndarray"
+    rgb: np.ndarray
     metadata: Any
     mask: Any = None
     labels: Any = None
     values: tuple[int, ...] = ()
     strokes: Any = None
-    about: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
+    about: Mapping[int, Mapping[str, Any]] = NOTHING
 
 
 def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ...]:
@@ -94,13 +99,8 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
 
     The cut-outs of several objects may be many, so each is compressed before the next one is drawn.
     """
-    import numpy as np
-
     from apps.common import figures
-    from apps.common.annotations import Annotation, encoded_annotations
     from apps.common.row_blocks import in_parallel
-    from apps.common.writing import encoded_image
-    from apps.segmentation.label_figures import annotations_of, encoded_labels, encoded_legend
     from apps.segmentation.matte import cut_out
 
     image, rgb, metadata, mask, labels, values, strokes, about = found
@@ -138,19 +138,52 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     return dict(zip(encoders, in_parallel(list(encoders.values())), strict=True))
 
 
+def encoded_labels(labels: np.ndarray, metadata: Metadata = NO_METADATA, suffix: str = ".png") -> bytes:
+    """Content of a grey PNG, or TIFF, whose values are the labels (H, W): 8 bits, or 16 bits for values above 255.
+
+    There is no palette, because most programs would read its colours; the legend and the overlay contain the colours.
+    Raises InputError for values that do not fit into 16 bits.
+    """
+    compression = {"compression": "tiff_deflate"} if suffix in TIFF else {}
+    values = label_values(labels, "labels")
+    return encoded_image(values, suffix if compression else ".png", metadata.without_profile(), **compression)
+
+
+def encoded_legend(image: Path, labels: np.ndarray, objects: Iterable[Annotation]) -> bytes:
+    """Content of a JSON file: names, colours and numbers of pixels of the objects of a label map or label volume."""
+    sizes = dict(zip(("width", "height", "depth"), labels.shape[::-1], strict=False))
+    entries = {}
+    for found in objects:
+        entry = {"name": found.name, "colour": list(found.colour), "pixels": int(np.count_nonzero(found.mask))}
+        detected = {"category": found.category, "score": found.score}
+        entries[str(found.value)] = entry | {key: value for key, value in detected.items() if value is not None}
+    return json.dumps({"image": image.name} | sizes | {"labels": entries}, indent=2).encode() + b"\n"
+
+
+def annotations_of(
+    labels: np.ndarray, values: Iterable[int], about: Mapping[int, Mapping[str, Any]] = NOTHING
+) -> Iterator[Annotation]:
+    """The objects of a label map (H, W), one after the other; `about` are attributes of some of them, by value."""
+    from apps.common.figures import colour_of
+
+    for value in map(int, values):
+        known: dict[str, Any] = {"name": name_of(value), "colour": colour_of(value), **about.get(value, {})}
+        yield Annotation(value=value, mask=labels == value, **known)
+
+
+def name_of(value: int) -> str:
+    """Name of an object in the names of its files, in legends and in annotations."""
+    return f"object{value}"
+
+
 def encoded_result(
-    kind: str, path: Path, rgb, labels, image: Path, metadata=None, objects: Mapping[int, dict] = MappingProxyType({})
+    kind: str, path: Path, rgb, labels, image: Path, metadata=None, objects: Mapping[int, dict] = NOTHING
 ) -> bytes:
     """Content of a file: labels (H, W) in the form of a kind, of which "mask" and "cutout" show all objects.
 
     metadata   of the image; None for none
     objects    as of `Session.objects`; those with the same name are of one class
     """
-    import numpy as np
-
-    from apps.common.writing import NO_METADATA
-    from apps.segmentation.label_figures import name_of
-
     values = np.flatnonzero(np.bincount(labels.ravel())[1:]) + 1
     class_of: dict[str, int] = {}
     about: dict[int, dict] = {}
@@ -174,11 +207,6 @@ def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> d
 
     Raises InputError if an image's file can no longer be read.
     """
-    import json
-
-    from apps.common.images import read_bytes
-    from apps.common.writing import write_bytes
-
     files = {}
     for kind in kinds:
         if kind in MERGED:

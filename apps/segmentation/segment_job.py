@@ -22,7 +22,7 @@ from apps.run.inputs import Job
 from apps.run.program import mean_scores, report_of
 from apps.segmentation import BAND, CONNECTIVITIES, SPACING
 from apps.segmentation.location import read_location
-from apps.segmentation.result_files import Found, contents_of, files_of
+from apps.segmentation.result_files import Found, annotations_of, check_kinds, contents_of, encoded_legend, files_of
 from apps.segmentation.strokes import codes_and_colours
 from apps.volumes.volume_files import is_volume, read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry
@@ -191,7 +191,6 @@ def _of_masks(job: Job, chosen) -> Steps:
         from apps.refinement.refinement import refine_soft
         from apps.segmentation.hints import remarks_on
         from apps.segmentation.masks import soft_masks_of
-        from apps.segmentation.result_files import check_kinds
     file = job.files["masks"]
     values, kind = read_masks(file, job.image, chosen.kind)
     soft = soft_masks_of(values, kind, f"masks: {str(file)!r}")
@@ -222,7 +221,6 @@ def _of_volume(job: Job, chosen) -> Steps:
     with timed("import"):
         from apps.common.figures import sections
         from apps.segmentation.hints import remarks_on
-        from apps.segmentation.label_figures import annotations_of, encoded_legend
         from apps.segmentation.mask_scores import check_label_truth, label_score
         from apps.segmentation.volumes import read_label_volume, read_object_truth
     with timed("read"):

@@ -9,9 +9,8 @@ from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.errors import InputError
 from apps.common.stems import suffix_of
 from apps.common.writing import write_bytes
-from apps.segmentation.label_figures import TIFF
 from apps.segmentation.marks import label_values
-from apps.segmentation.result_files import encoded_result
+from apps.segmentation.result_files import TIFF, encoded_result
 from apps.volumes.volume_files import write_labels
 from apps.volumes.voxel_geometry import FORMATS, Geometry, Volume
 

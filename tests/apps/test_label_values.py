@@ -12,8 +12,8 @@ from PIL import Image
 
 from apps.common.images import InputError, read_codes
 from apps.segmentation import segment_command as segment
-from apps.segmentation.label_figures import encoded_labels
 from apps.segmentation.marks import label_values
+from apps.segmentation.result_files import encoded_labels
 from apps.segmentation.strokes import read_labels
 from apps.segmentation.volumes import read_label_volume
 
