@@ -15,7 +15,7 @@ Ctrl-C ends the server.
 
 Strokes are kept in NAME-session.sqlite in the --out folder, each before it is confirmed; the next run continues there.
 `cutmatch segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the
-page: masks, cut-outs, labels, COCO, GeoJSON, labelme; labels of a volume in its own format and geometry.
+page: masks, cut-outs, labels, COCO, GeoJSON, labelme, YOLO; labels of a volume in its own format and geometry.
 
 Exit status: 0 done, 2 the input cannot be used, 70 a defect in cutmatch, 130 stopped by Ctrl-C.
 """
@@ -25,8 +25,10 @@ import re
 import threading
 import webbrowser
 from importlib.util import find_spec
+from pathlib import Path
 
 from apps.app import HOST
+from apps.common.annotations import read_classes
 from apps.common.command import check_device, parsed, parser
 from apps.common.errors import InputError, print_lines
 from apps.common.suggestions import install
@@ -43,6 +45,9 @@ def run(argv) -> int:
     options.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
     options.add_argument(
         "--out", default="out", metavar="FOLDER", help="folder for sessions and results (default: out)"
+    )
+    options.add_argument(
+        "--classes", metavar="FILE", help="names for objects, one a line, perhaps with a colour as #RRGGBB"
     )
     options.add_argument("--overwrite", action="store_true", help="replace results of other programs")
     options.add_argument(
@@ -65,6 +70,7 @@ def run(argv) -> int:
     if missing := [name for name in PACKAGES if find_spec(name) is None]:
         raise InputError(f"cutmatch app requires {', '.join(missing)}; {install('app', *PACKAGES)}")
     check_device(chosen.device)
+    chosen.classes = {} if chosen.classes is None else read_classes(Path(chosen.classes), "--classes")
     token = os.environ.get("CUTMATCH_APP_TOKEN") if chosen.api else None
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{20,200}", token):
         raise InputError("CUTMATCH_APP_TOKEN must be 20 to 200 letters, digits, - or _; unset it for a random token")

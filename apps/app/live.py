@@ -30,6 +30,7 @@ from apps.app.saved_results import (
     KINDS,
     adopt_results,
     cutout_of,
+    export_approved,
     result_files,
     save_results,
     session_file,
@@ -56,7 +57,7 @@ from apps.session.session_records import (
     boxes_of,
     common_length,
 )
-from apps.session.store import state_in
+from apps.session.store import APPROVED, DONE, state_in
 from apps.warmup import warmup_jobs
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
@@ -330,13 +331,13 @@ class LiveImage:
         self._end_stroke()
         self.session.start_from(values)
 
-    def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
-        """Write results of these kinds; return the message that says so."""
+    def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list, state: str) -> dict:
+        """Write results of these kinds, which makes the state DONE or APPROVED; return the message that says so."""
         if self._chosen is None or self.session.store is None:
             raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
         self._end_stroke()
         files = save_results(chosen, sources, self.source, self.image, self.session, kinds)
-        self.session.store.mark_done()
+        self.session.store.mark(state)
         return {"type": "saved", "files": [path.name for path in files]}
 
     async def cutout(self) -> bytes:
@@ -409,8 +410,12 @@ def joined(edits: list[Edit]) -> list[Edit]:
 
 
 def state_of(chosen: Namespace, source: Source, stored: str) -> str:
-    """State of an image, of which that of its session is `stored`: new, started, or done while it has results."""
-    return "started" if stored == "done" and not any(map(os.path.exists, result_files(chosen, source))) else stored
+    """State of an image, of which that of its session is `stored`; done and approved only while it has results."""
+    return (
+        "started"
+        if stored in (DONE, APPROVED) and not any(map(os.path.exists, result_files(chosen, source)))
+        else stored
+    )
 
 
 class Live:
@@ -475,6 +480,7 @@ class Live:
                 "colours": [colour_of(label) for label in range(MAX_LABEL + 1)],
                 "kinds": [[kind, shown] for kind, (shown, _) in KINDS.items()],
                 "chosen": list(DEFAULT),
+                "classes": list(self.chosen.classes.items()),
                 "out": os.path.join(os.curdir, Path(self.chosen.out)),  # absolute paths stay
             }
         )
@@ -510,14 +516,21 @@ class Live:
         image = self._image_of(tab, action["item"])
         if action["do"] == "slice":
             image.show_slice(tab, action["axis"], action["index"])
-        elif action["do"] == "save":
-            image.edit(tab, lambda: image.save_results(self.chosen, self.sources, action["kinds"]))
+        elif action["do"] in ("save", "approve"):
+            state = DONE if action["do"] == "save" else APPROVED
+            image.edit(tab, lambda: image.save_results(self.chosen, self.sources, action["kinds"], state))
+        elif action["do"] == "export_approved":
+            image.edit(tab, self._export_approved)
         elif action["do"] == "look":
             image.edit(tab, lambda: image.look(action["label"], action["axis"], action["index"]))
         elif action["do"] == "cancel":
             image.end_stroke(tab, remove=True)
         else:
             image.edit(tab, lambda: image.change(action))
+
+    def _export_approved(self) -> dict:
+        files = export_approved(self.chosen, self.sources)
+        return {"type": "saved", "files": [f"{path.parent.name}/{path.name}" for path in files]}
 
     def _image_of(self, tab: Tab, item: int) -> LiveImage:
         """The image that a tab shows; InputError for another one."""

@@ -55,6 +55,8 @@ ACTIONS: dict[str, dict[str, type]] = {
     "drop_preview": {},
     "look": {"label": int, "axis": int, "index": int},
     "save": {"kinds": list},
+    "approve": {"kinds": list},
+    "export_approved": {},
 }
 ELEMENTS: dict[str, tuple[type, ...]] = {
     "box": (int, float),

@@ -129,7 +129,7 @@ class _SessionImages(Live):
     """The image of a session, which writes no files."""
 
     def __init__(self, session: Session):
-        super().__init__([Source("session", Path("session"), state="new")], Namespace(out=""))
+        super().__init__([Source("session", Path("session"), state="new")], Namespace(out="", classes={}))
         self._session = session
 
     def read(self, item: int) -> LiveImage:

@@ -1,5 +1,6 @@
 """The results that the page writes to --out on request: masks, cut-outs, labels, annotations, and volumes of labels."""
 
+import json
 import os
 from argparse import Namespace
 from collections.abc import Iterable
@@ -10,9 +11,13 @@ import numpy as np
 
 from apps.app.image_sources import Image, Source
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
+from apps.common.annotations import merged_coco
 from apps.common.errors import InputError
+from apps.common.images import read_bytes
 from apps.common.outputs import is_same_file
 from apps.common.writing import write_bytes
+from apps.segmentation.result_files import MERGED
+from apps.session.store import APPROVED
 from apps.volumes.volume_files import result_suffix, write_labels
 
 if TYPE_CHECKING:
@@ -20,14 +25,15 @@ if TYPE_CHECKING:
 
 # Kinds of results of an image: name shown, and what follows the image's name.
 KINDS = {
-    "mask": ("Mask PNG", "mask.png"),
-    "cutout": ("Cut-out PNG", "cutout.png"),
-    "labels": ("Labels PNG", "labels.png"),
-    "labels-tiff": ("Labels TIFF", "labels.tif"),
+    "mask": ("Mask PNG", "-mask.png"),
+    "cutout": ("Cut-out PNG", "-cutout.png"),
+    "labels": ("Labels PNG", "-labels.png"),
+    "labels-tiff": ("Labels TIFF", "-labels.tif"),
     "coco": ("COCO", ANNOTATIONS["coco"]),
     "coco-rle": ("COCO RLE", ANNOTATIONS["coco-rle"]),
     "geojson": ("GeoJSON", ANNOTATIONS["geojson"]),
     "labelme": ("labelme", ANNOTATIONS["labelme"]),
+    "yolo": ("YOLO", ANNOTATIONS["yolo"]),
 }
 DEFAULT = ("mask", "cutout")
 _own_files: set[Path] = set()  # results that this process wrote, or of sessions that it continues
@@ -54,9 +60,9 @@ def save_results(
         _check_own(chosen, sources, [path])
         values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
         return [write_labels(path, values, image.volume)]
-    files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
+    files = {kind: Path(chosen.out) / f"{source.name}{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
     rgb = image.rgb if "cutout" in files else image.pixels  # the other kinds contain no colours
-    given = result.labels, source.path, image.metadata, session.objects
+    given = result.labels, source.path, image.metadata, session.objects, tuple(chosen.classes)
     contents = {kind: encoded_result(kind.removesuffix("-tiff"), path, rgb, *given) for kind, path in files.items()}
     _check_own(chosen, sources, files.values())
     return [write_bytes(files[kind], content) for kind, content in contents.items()]
@@ -68,7 +74,7 @@ def cutout_of(source: Source, image: Image, session: "Session") -> bytes:
 
     if image.volume is not None:
         raise InputError("a volume has no cut-out; save its labels")
-    path, labels = Path(f"{source.name}-{KINDS['cutout'][1]}"), _result(session).labels
+    path, labels = Path(f"{source.name}{KINDS['cutout'][1]}"), _result(session).labels
     return encoded_result("cutout", path, image.rgb, labels, source.path, image.metadata)
 
 
@@ -101,8 +107,26 @@ def _volume_file(chosen: Namespace, source: Source) -> Path:
 
 def result_files(chosen: Namespace, source: Source) -> list[Path]:
     """All results that an image may have."""
-    files = [Path(chosen.out) / f"{source.name}-{suffix}" for _, suffix in KINDS.values()]
+    files = [Path(chosen.out) / f"{source.name}{suffix}" for _, suffix in KINDS.values()]
     return files if source.data is not None else [*files, _volume_file(chosen, source)]
+
+
+def export_approved(chosen: Namespace, sources: Iterable[Source]) -> list[Path]:
+    """Copy the results of approved images to the folder `approved` in --out; return the files.
+
+    They include one COCO file of all, and `classes.txt`.  Raises InputError if there are none.
+    """
+    folder = Path(chosen.out) / "approved"
+    found = [path for source in sources if source.state == APPROVED for path in result_files(chosen, source)]
+    contents = {path.name: read_bytes(path, "--out") for path in found if path.exists()}
+    if not contents:
+        raise InputError("no image is approved; approve those whose results are right")
+    for kind in MERGED:
+        if own := [json.loads(data) for name, data in contents.items() if name.endswith(ANNOTATIONS[kind])]:
+            contents[ANNOTATIONS[kind][1:]] = json.dumps(merged_coco(own), separators=(",", ":")).encode() + b"\n"
+    if chosen.classes:
+        contents["classes.txt"] = "".join(f"{name}\n" for name in chosen.classes).encode()
+    return [write_bytes(folder / name, data) for name, data in contents.items()]
 
 
 def session_file(chosen: Namespace, source: Source) -> Path:

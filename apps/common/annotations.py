@@ -10,6 +10,7 @@ colour; outer rings are counter-clockwise in the sense of RFC 7946: their signed
 
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,14 +28,16 @@ from apps.common.writing import encoded_image
 if TYPE_CHECKING:  # outlines are traced on demand; their module loads numba
     from apps.common.outlines import Polygon
 
-# Names of the results, which follow the image's name.  A kind of these is one of --write, of Session.export and of the
-# HTTP interface; the page lists its own (apps/app/saved_results.py).
+# Ends of the names of the results, after the image's name.  A kind of these is one of --write, of Session.export and of
+# the HTTP interface; the page lists its own (apps/app/saved_results.py).
 SUFFIXES = {
-    "coco": "coco.json",
-    "coco-rle": "coco-rle.json",
-    "geojson": "outlines.geojson",
-    "labelme": "labelme.json",
+    "coco": "-coco.json",
+    "coco-rle": "-coco-rle.json",
+    "geojson": "-outlines.geojson",
+    "labelme": "-labelme.json",
+    "yolo": ".txt",  # the name by which it is found for its image
 }
+TOLERANCE = 1.0  # pixels by which a simplified outline may be off
 LABELME = "5.5.0"  # version of labelme's format
 MAX_SIDE = 65535  # pixels of an image in COCO
 
@@ -80,12 +83,19 @@ class Annotation:
 
 
 def encoded_annotations(
-    kind: str, path: Path, image: Path, shape: tuple[int, int], objects: Iterable[Annotation]
+    kind: str,
+    path: Path,
+    image: Path,
+    shape: tuple[int, int],
+    objects: Iterable[Annotation],
+    tolerance: float = TOLERANCE,
 ) -> bytes:
     """Content of an annotation file of a kind in SUFFIXES.
 
-    `path` is where it will be written and `image` the annotated file; `shape` is (H, W).
+    `path` is where it will be written and `image` the annotated file; `shape` is (H, W).  `tolerance` is for "yolo".
     """
+    if kind == "yolo":
+        return _yolo(shape, objects, tolerance)
     formats: dict[str, Callable[[], dict]] = {
         "coco": lambda: coco_document(image.name, shape, objects, rle=False),
         "coco-rle": lambda: coco_document(image.name, shape, objects, rle=True),
@@ -244,6 +254,63 @@ def _relative(image: Path, folder: Path) -> str:
         return Path(os.path.relpath(image, os.path.realpath(folder))).as_posix()
     except ValueError:
         return image.as_posix()
+
+
+# YOLO
+
+
+def _yolo(shape: tuple[int, int], objects: Iterable[Annotation], tolerance: float) -> bytes:
+    """A line per object: number of its class, then x, y of an outline as shares of the image.
+
+    The class is the category, or the number of the object, less one, without one.  A line leads from the outline to the
+    other parts and to holes, and back, as in the files that Ultralytics makes of COCO.
+    """
+    lines = []
+    for found in objects:
+        rings = [ring for polygon in found.polygons for ring in (polygon.outer, *polygon.holes)]
+        if rings:
+            corners = _joined([_simplified(ring, tolerance) for ring in rings]) / np.array(shape[::-1])
+            number = found.value - 1 if found.category is None else found.category
+            lines.append(" ".join([str(number), *(f"{one:.6g}" for one in corners.ravel())]) + "\n")
+    return "".join(lines).encode()
+
+
+def _simplified(ring: np.ndarray, tolerance: float) -> np.ndarray:
+    """Some corners of a ring, such that all others are within a tolerance of the sides between them."""
+    import cv2
+
+    some = cv2.approxPolyDP(ring[:, None], tolerance, True)[:, 0]
+    return some if len(some) > 2 else ring
+
+
+def _joined(rings: list[np.ndarray]) -> np.ndarray:
+    """One ring of several; each is entered and left at the corners where it is nearest to those before it."""
+    whole, *others = rings
+    for ring in others:
+        away = np.square(whole[:, None].astype(np.int64) - ring).sum(axis=2)
+        at, first = np.unravel_index(away.argmin(), away.shape)
+        ring = np.roll(ring, -first, axis=0)
+        whole = np.concatenate((whole[: at + 1], ring, ring[:1], whole[at:]))
+    return whole
+
+
+def read_classes(path: Path, option: str) -> dict[str, tuple[int, int, int] | None]:
+    """The classes in a file, one a line: a name, perhaps a colour as #RRGGBB; InputError for anything else."""
+    try:
+        lines = read_bytes(path, option).decode().splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{option}: {str(path)!r} is not text; pass one class a line") from None
+    found: dict[str, tuple[int, int, int] | None] = {}
+    for line in filter(str.strip, lines):
+        name, _, code = line.strip().rpartition(" #")
+        colour = tuple(bytes.fromhex(code)) if name and re.fullmatch("[0-9A-Fa-f]{6}", code) else None
+        name = name.strip() if colour else line.strip()
+        if name in found:
+            raise InputError(f"{option}: {str(path)!r} has the class {name!r} twice")
+        found[name] = colour  # type: ignore[assignment]  # of three bytes
+    if not found:
+        raise InputError(f"{option}: {str(path)!r} has no class; write one a line")
+    return found
 
 
 # Reading of COCO

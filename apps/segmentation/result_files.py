@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
-from apps.common.annotations import Annotation, encoded_annotations, merged_coco
+from apps.common.annotations import TOLERANCE, Annotation, encoded_annotations, merged_coco
 from apps.common.errors import InputError
 from apps.common.images import read_bytes
 from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
@@ -30,6 +30,7 @@ class Found(NamedTuple):
     values    of the labels
     strokes   as they were read: marks (H, W), or labels of several objects, 0 for none; None draws none
     about     names and other attributes of an annotation, by label
+    tolerance   of simplified outlines, in pixels
     """
 
     image: Path
@@ -40,6 +41,7 @@ class Found(NamedTuple):
     values: tuple[int, ...] = ()
     strokes: Any = None
     about: Mapping[int, Mapping[str, Any]] = NOTHING
+    tolerance: float = TOLERANCE
 
 
 def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ def files_of(
     for kind in kinds:
         if kind == "cutout" and several:
             continue
-        files[kind] = folder / f"{name}-{ANNOTATIONS.get(kind, f'{kind}.png')}"
+        files[kind] = folder / f"{name}{ANNOTATIONS.get(kind, f'-{kind}.png')}"
         if kind == "labels":
             files["legend"] = folder / f"{name}-labels.json"
     if "cutout" in kinds and several:
@@ -103,7 +105,7 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     from apps.common.row_blocks import in_parallel
     from apps.segmentation.matte import cut_out
 
-    image, rgb, metadata, mask, labels, values, strokes, about = found
+    image, rgb, metadata, mask, labels, values, strokes, about, tolerance = found
     shape = rgb.shape[:2]
 
     def objects():
@@ -122,7 +124,7 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     encoders = {}
     for kind, path in files.items():
         if kind in ANNOTATIONS:
-            encoders[kind] = partial(encoded_annotations, kind, path, image, shape, objects())
+            encoders[kind] = partial(encoded_annotations, kind, path, image, shape, objects(), tolerance)
         elif kind == "mask":
             pixels = np.uint8(255) * mask
             encoders[kind] = partial(encoded_image, pixels, ".png", metadata.without_profile())
@@ -177,29 +179,41 @@ def name_of(value: int) -> str:
 
 
 def encoded_result(
-    kind: str, path: Path, rgb, labels, image: Path, metadata=None, objects: Mapping[int, dict] = NOTHING
+    kind: str,
+    path: Path,
+    rgb,
+    labels,
+    image: Path,
+    metadata=None,
+    objects: Mapping[int, dict] = NOTHING,
+    classes: Iterable[str] = (),
+    tolerance: float = TOLERANCE,
 ) -> bytes:
     """Content of a file: labels (H, W) in the form of a kind, of which "mask" and "cutout" show all objects.
 
     metadata   of the image; None for none
     objects    as of `Session.objects`; those with the same name are of one class
+    classes    names of classes, which are numbered in this order; those that others have get further numbers
+    tolerance  of simplified outlines, in pixels
     """
     values = np.flatnonzero(np.bincount(labels.ravel())[1:]) + 1
-    class_of: dict[str, int] = {}
+    class_of = {name: number for number, name in enumerate(classes, 1)}
+    first = 0 if kind == "yolo" else 1
     about: dict[int, dict] = {}
     for value in (int(value) for value in values if value in objects):
         given = objects[value]
         about[value] = {"name": given["name"] or name_of(value)} | (
             {"colour": given["colour"]} if given["colour"] else {}
         )
-        about[value]["category"] = class_of.setdefault(about[value]["name"], value)
-    found = Found(image, rgb, metadata or NO_METADATA, labels > 0, labels, tuple(values), about=about)
+        number = class_of.setdefault(about[value]["name"], len(class_of) + 1 if classes else value)
+        about[value]["category"] = number - 1 + first
+    found = Found(image, rgb, metadata or NO_METADATA, labels > 0, labels, tuple(values), None, about, tolerance)
     return contents_of(found, {kind: path})[kind]
 
 
 def merged_files(kinds: tuple[str, ...], folder: Path) -> dict[str, Path]:
     """The annotation files of a whole batch, by the option that requests them."""
-    return {f"--write {kind}": folder / ANNOTATIONS[kind] for kind in kinds if kind in MERGED}
+    return {f"--write {kind}": folder / ANNOTATIONS[kind][1:] for kind in kinds if kind in MERGED}
 
 
 def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> dict:
@@ -212,5 +226,5 @@ def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> d
         if kind in MERGED:
             documents = (json.loads(read_bytes(report["files"][kind], "--out")) for report in reports)
             content = json.dumps(merged_coco(documents), separators=(",", ":")) + "\n"
-            files[kind] = str(write_bytes(folder / ANNOTATIONS[kind], content.encode()))
+            files[kind] = str(write_bytes(folder / ANNOTATIONS[kind][1:], content.encode()))
     return {"files": files} if files else {}

@@ -30,8 +30,8 @@ an earlier run is such a mask.  --save-session keeps the strokes and the result 
 strokes to them.
 
 --write chooses the files: mask, labels, overlay, cutout, strokes, and annotations of the exact outlines for other
-programs: coco (polygons), coco-rle (run lengths), geojson (QuPath) and labelme; for a batch also coco.json of all
-images.  Photographs keep their colour profile and resolution.
+programs: coco (polygons), coco-rle (run lengths), geojson (QuPath), labelme and yolo (NAME.txt, a simplified polygon an
+object); for a batch also coco.json of all images.  Photographs keep their colour profile and resolution.
 
 Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6; its
 values look black in image viewers), NAME-labels.json (the names, colours and pixel numbers of the values),
@@ -60,6 +60,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from apps.common.annotations import TOLERANCE
 from apps.common.command import passed, spelled, three_numbers
 from apps.common.errors import InputError
 from apps.common.stems import stem_of, suffix_of
@@ -121,6 +122,13 @@ def _add_options(options) -> None:
         help=f"files to write: {', '.join(KINDS)} (default: all figures, no annotations)",
     )
     options.add_argument(
+        "--tolerance",
+        type=float,
+        default=TOLERANCE,
+        metavar="PIXELS",
+        help="by which outlines of --write yolo may be off (default: %(default)g)",
+    )
+    options.add_argument(
         "--save-session", metavar="FILE", help="store the strokes, box and result of one image in FILE.sqlite"
     )
     volumes = options.add_argument_group("volumes")
@@ -151,6 +159,8 @@ def _plan(chosen) -> Work:
     check_location(chosen)
     if chosen.min_area < 0:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
+    if not 0 <= chosen.tolerance <= 100:
+        raise InputError(f"--tolerance must be 0 to 100 pixels, got {chosen.tolerance}")
     if chosen.clip or any(map(clip_job.is_clip, chosen.image)):
         return clip_job.plan(chosen)
     several = chosen.label_strokes is not None or chosen.boxes is not None

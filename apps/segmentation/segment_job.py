@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from apps.common.annotations import TOLERANCE
 from apps.common.clock import Clock, shown_seconds, timed
 from apps.common.errors import InputError, print_error
 from apps.common.images import check_same_size, read_photograph, to_bytes, write_bytes
@@ -213,6 +214,7 @@ def _of_image(found: Found, kinds: tuple[str, ...], chosen, facts: dict, solved)
     several = found.labels is not None
     files = files_of(kinds, Path(chosen.out), stem_of(found.image), several, found.values)
     device = getattr(solved, "device", "cpu" if chosen.device == "auto" else chosen.device)
+    found = found._replace(tolerance=getattr(chosen, "tolerance", TOLERANCE))
     return Outcome(found.rgb.shape[:2], files, contents_of(found, files), facts | {"device": device})
 
 

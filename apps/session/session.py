@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.annotations import TOLERANCE
 from apps.common.arguments import array_of, check_number
 from apps.common.errors import OutputError
 from apps.common.images import InputError, check_same_size, to_rgb
@@ -841,7 +842,15 @@ class Session(Uncopied):
         values = self._values
         return values if values.dtype == np.uint8 and values.shape == (*self.shape, 3) else self.pixels
 
-    def export(self, path: str | Path, kind: str, image: str | Path = "image.png") -> Path:
+    def export(
+        self,
+        path: str | Path,
+        kind: str,
+        image: str | Path = "image.png",
+        *,
+        classes: Sequence[str] = (),
+        tolerance: float = TOLERANCE,
+    ) -> Path:
         """Write the certified result to a file.
 
         Parameters
@@ -849,10 +858,16 @@ class Session(Uncopied):
         path : str or Path
             The file, in an existing folder or a new one; an existing file is replaced.
         kind : str
-            Images: "mask" and "cutout" (PNG), "labels" (PNG or TIFF), "coco", "coco-rle", "geojson", "labelme" (JSON).
+            Images: "mask" and "cutout" (PNG), "labels" (PNG or TIFF), "coco", "coco-rle", "geojson", "labelme" (JSON),
+            "yolo" (text).
             Volumes: "mask" and "labels", in the format and geometry of a `Volume`, or in the format of the suffix.
         image : str or Path, default "image.png"
             File of the image, which "coco", "coco-rle" and "labelme" refer to.
+
+        classes : sequence of str, optional
+            Names of the classes, in the order of their numbers, for "coco", "coco-rle" and "yolo".
+        tolerance : float, default 1
+            Pixels by which outlines in "yolo" may be off; all others are exact.
 
         Returns
         -------
@@ -866,9 +881,13 @@ class Session(Uncopied):
         """
         from apps.session.session_export import export_image, export_volume
 
+        check_number(tolerance, "tolerance")
+        if not 0 <= tolerance <= MAX_STEP:  # also NaN
+            raise InputError(f"tolerance must be 0 to {MAX_STEP} pixels, got {tolerance}")
         labels = self.result().labels
         if len(self.shape) == 2:
-            return export_image(Path(path), kind, self.pixels, labels, Path(image), self.objects)
+            options = {"classes": tuple(classes), "tolerance": tolerance}
+            return export_image(Path(path), kind, self.pixels, labels, Path(image), self.objects, **options)
         return export_volume(Path(path), kind, labels, self._spacing, self._volume)
 
     def widget(self, height: int = 640) -> SessionWidget:

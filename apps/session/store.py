@@ -1,8 +1,8 @@
 """Sessions on disk: an SQLite file for each image, with what was drawn on it.
 
     about     key, value: "image" (name, shape and digest of the pixels), "options", "writer" (session or segment),
-              "state" (new, started, or done: results were written since), "owner" (the process that has the file open),
-              and "labels", unless an edit came after they were found
+              "state" (new, started, or done and approved: results were written since), "owner" (the process that has
+              the file open), and "labels", unless an edit came after they were found
     records   list (0 in effect, 1 undone), place in it, the record as JSON, and the values of its mask
 
 A session that is kept in its file commits every edit before it counts, to the write-ahead log beside the file.  So the
@@ -63,6 +63,7 @@ TABLES = (
 SETTINGS = "trusted_schema = OFF", "locking_mode = EXCLUSIVE", "synchronous = NORMAL", "wal_autocheckpoint = 20000"
 WAIT = 0.5  # seconds for a process that reads or writes a whole file
 SESSION, COMMAND = "session", "segment"  # writers
+DONE, APPROVED = "done", "approved"  # states of a session with results
 DAMAGED = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, zlib.error)
 FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
@@ -269,11 +270,11 @@ class Store(Uncopied):
             if not self._is_closed:
                 raise
 
-    def mark_done(self) -> None:
-        """Note that results were written."""
+    def mark(self, state: str) -> None:
+        """Note that results were written, and perhaps approved: DONE or APPROVED."""
         with self._writing():
-            self._note(state="done")
-        self.state = "done"
+            self._note(state=state)
+        self.state = state
 
     def _add(self, before: RecordHistory, after: RecordHistory) -> None:
         for number, (kept, now) in enumerate(zip(before[:2], after[:2], strict=True)):
@@ -338,7 +339,7 @@ class Store(Uncopied):
 
 
 def state_in(path: Path) -> str:
-    """State of a session's file, perhaps a missing one: new, started or done."""
+    """State of a session's file, perhaps a missing one: new, started, done or approved."""
     log = path.with_name(f"{path.name}-wal")  # of a file that is in use, or whose process was killed
     return "started" if log.exists() else _unlocked(path, "state") or "new"
 

@@ -2,21 +2,25 @@
 
 import base64
 import contextlib
+import dataclasses
 import io
 import json
 import os
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import shapely
 from PIL import Image
 from pycocotools import mask as coco_masks
 from pycocotools.coco import COCO
+from scipy import ndimage
 from shapely.geometry import shape as geometry_of
 from skimage.draw import polygon2mask
 
-from apps.common.annotations import mask_of_segmentation
+from apps.common.annotations import Annotation, encoded_annotations, mask_of_segmentation, read_classes
+from apps.common.errors import InputError
 from apps.segmentation import segment_command as segment
 
 RED, BLUE = 1, 2
@@ -175,3 +179,55 @@ def test_labelme_has_exact_shapes_and_finds_the_image(photo):
 def test_damaged_run_lengths(counts):
     with pytest.raises((ValueError, OverflowError)):
         mask_of_segmentation({"size": [2, 3], "counts": counts}, (2, 3))
+
+
+@pytest.mark.parametrize("tolerance", [0, 1, 3])
+def test_yolo_outlines_are_off_by_the_tolerance_at_most(tolerance):
+    """Of parts and holes, in one line an object, as OpenCV fills them."""
+    y, x = np.mgrid[:90, :120]
+    ring = (np.hypot(y - 40, x - 40) < 30) & (np.hypot(y - 40, x - 40) > 12)
+    masks = [ring | (np.hypot(y - 70, x - 100) < 9), (y > 5) & (y < 12) & (x > 90), np.zeros(ring.shape, bool)]
+    objects = [Annotation("a", value, (0, 0, 0), mask) for value, mask in enumerate(masks, 1)]
+    objects[1] = dataclasses.replace(objects[1], category=7)
+    text = encoded_annotations("yolo", Path("a.txt"), Path("a.png"), (90, 120), objects, tolerance).decode()
+    lines = [line.split() for line in text.splitlines()]
+    assert [int(line[0]) for line in lines] == [0, 7]
+    for line, mask in zip(lines, masks, strict=False):
+        points = np.array(line[1:], float).reshape(-1, 2)
+        assert 0 <= points.min() <= points.max() <= 1
+        found = np.zeros(mask.shape, np.uint8)
+        cv2.fillPoly(found, [np.int32(np.rint(points * 16 * (120, 90) - 8))], 1, shift=4)
+        wrong = np.argwhere((found > 0) != mask)
+        bridges = 3 * (len(wrong) > 0)
+        outline = np.argwhere(mask & ~ndimage.binary_erosion(mask))
+        away = np.sqrt(np.square(wrong[:, None] - outline).sum(axis=2)).min(axis=1)
+        far = np.count_nonzero(away > tolerance + 1)
+        assert far <= bridges * 40, "beside the lines that join parts"
+        assert np.count_nonzero((found > 0) & mask) > 0.9 * mask.sum()
+    exact = np.array(lines[1][1:], float).reshape(-1, 2) * (120, 90)
+    assert {tuple(map(round, one)) for one in exact} == {(91, 6), (120, 6), (120, 12), (91, 12)}
+
+
+def test_yolo_files_are_named_as_their_images(photo):
+    assert run("in/photo.png", "--strokes", "strokes.png", "--write", "mask,yolo", "--tolerance", "0.5") == 0
+    assert written() == ["photo-mask.png", "photo.txt"]
+    number, *numbers = Path("out/photo.txt").read_text().split()
+    assert number == "0"
+    corners = np.array(numbers, float).reshape(-1, 2) * (64, 48)
+    found = polygon2mask((48, 64), corners[:, ::-1] - 0.5)
+    assert np.count_nonzero(found & mask_of()) > 0.9 * np.count_nonzero(found | mask_of())
+    assert run("in/photo.png", "--strokes", "strokes.png", "--tolerance", "nan") == 2
+
+
+def test_classes_of_a_file(tmp_path):
+    path = tmp_path / "classes.txt"
+    path.write_text("cell\n\nbig cell #00ff7F\n#red\n")
+    assert read_classes(path, "--classes") == {"cell": None, "big cell": (0, 255, 127), "#red": None}
+    for content, message in (
+        (b"a\na\n", "has the class 'a' twice"),
+        (b" \n", "has no class"),
+        (b"\xff\xfe", "is not text"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            read_classes(path, "--classes")

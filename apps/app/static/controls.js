@@ -23,6 +23,7 @@ export function bindControls(app) {
     "card-here": () => app.open(app.item),
     sample: () => openSample(app), hint: dismissHint,
     look: () => app.look.toggle(),
+    approve: () => app.save(true, "approve"), "export-approved": () => app.edit("export_approved"),
     "copy-cutout": () => app.attempt(copyCutout(app)), "download-cutout": () => app.attempt(downloadCutout(app)),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;

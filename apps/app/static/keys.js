@@ -20,7 +20,7 @@ export function bindKeys(host) {
     v: () => host.nextDisplay(), s: () => host.toggleStrokes(),
     n: (event) => host.step(event.shiftKey ? -1 : 1), a: () => host.slices.nextAxis(),
     o: () => host.objects.create(), l: () => host.objects.toggleLocked(host.label), k: () => host.objects.cleanUp(host.label),
-    u: () => host.look.toggle(), ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
+    u: () => host.look.toggle(), y: () => host.save(true, "approve"), ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
     arrowup: () => host.slices.move(1), arrowdown: () => host.slices.move(-1),
     pageup: () => host.slices.move(10), pagedown: () => host.slices.move(-10),
     enter: () => host.save(true), escape: () => { if (!closeDrawer()) host.cancel(); }, "?": () => host.help(),

@@ -82,8 +82,9 @@ export class App {
   // ---- what the server says
 
   /** @param {Messages["hello"]} message */
-  #hello({ items, current, colours, kinds, chosen, out }) {
+  #hello({ items, current, colours, kinds, chosen, classes, out }) {
     this.items = items;
+    this.objects.setClasses(classes);
     this.objects.setColours(colours);
     this.kinds = new Set(chosen);
     panel.showKinds(kinds, this.kinds);
@@ -342,7 +343,7 @@ export class App {
   cancel() { this.tools.cancel(); }
 
   /**
-   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "clean_up" | "unlock" | "delete" | "wider" | "drop_preview"} what
+   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "clean_up" | "unlock" | "delete" | "wider" | "drop_preview" | "export_approved"} what
    * @param {{ [argument: string]: unknown }} details
    */
   edit(what, details = {}) {
@@ -353,11 +354,11 @@ export class App {
     this.connection.send({ do: what, item: this.item, ...details });
   }
 
-  /** @param {boolean} next   whether to open the next image */
-  save(next) {
+  /** @param {boolean} next   whether to open the next image @param {"save" | "approve"} what */
+  save(next, what = "save") {
     if (!this.ready || this.#isSaving) return;
     panel.forgetError();
-    if (this.connection.send({ do: "save", item: this.item, kinds: [...this.kinds] })) this.#setSaving(true);
+    if (this.connection.send({ do: what, item: this.item, kinds: [...this.kinds] })) this.#setSaving(true);
     if (next) this.step(1);
   }
 

@@ -17,6 +17,8 @@ export class Objects {
   #colours = [];         // of labels without a colour of their own
   /** @type {Set<number>} */
   hidden = new Set();    // labels
+  /** @type {Map<string, Rgb | null>} */
+  #classes = new Map();  // colours by name
   #drawn = "";
 
   /** @param {App} app */
@@ -24,6 +26,12 @@ export class Objects {
     this.app = app;
     buttonOf("new-object").onclick = () => this.create();
     buttonOf("clean-up").onclick = () => this.cleanUp(app.label);
+  }
+
+  /** Names that fields of names offer. @param {[string, Rgb | null][]} classes */
+  setClasses(classes) {
+    this.#classes = new Map(classes);
+    $("classes").replaceChildren(...classes.map(([name]) => new Option(name)));
   }
 
   /** @param {Rgb[]} colours   by label */
@@ -165,10 +173,12 @@ export class Objects {
     name.value = object?.name ?? "";
     name.placeholder = `Object ${label}`;
     colour.value = `#${this.colourOf(label).map((one) => one.toString(16).padStart(2, "0")).join("")}`;
-    name.onchange = colour.onchange = () => {
-      const rgb = [1, 3, 5].map((at) => Number.parseInt(colour.value.slice(at, at + 2), 16));
+    const describe = (/** @type {number[] | null | undefined} */ own) => {
+      const rgb = own ?? [1, 3, 5].map((at) => Number.parseInt(colour.value.slice(at, at + 2), 16));
       this.app.edit("describe", { label, name: name.value.trim().slice(0, 100), colour: rgb });
     };
+    name.onchange = () => describe(this.#classes.get(name.value.trim()));
+    colour.onchange = () => describe(null);
     name.onkeydown = (event) => { if (event.key === "Enter" || event.key === "Escape") name.blur(); };
     show.setAttribute("aria-pressed", String(!isHidden));
     show.title = `${isHidden ? "Show" : "Hide"} ${title}`;

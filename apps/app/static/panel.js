@@ -20,7 +20,7 @@ const TOOL_HINTS = {
   solid: "Exactly these pixels, which nothing drawn later changes; right button or Alt: take them away",
   push: "From inside, the outline moves out; from outside, in",
 };
-const MARKS = { done: ["✓", "saved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
+const MARKS = { done: ["✓", "saved, to review"], approved: ["★", "approved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
 const IMAGE_KINDS = ["mask", "cutout", "labels", "labels-tiff"];
 const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
@@ -50,10 +50,12 @@ export function showItems(items, current, open) {
   find.hidden = items.length < 10;
   find.oninput = filter;
   filter();
-  const done = items.filter(({ state }) => state === "done").length;
+  const approved = items.filter(({ state }) => state === "approved").length;
+  const done = approved + items.filter(({ state }) => state === "done").length;
   const bar = /** @type {HTMLProgressElement} */ ($("progress-bar"));
   [bar.max, bar.value] = [Math.max(1, items.length), done];
-  $("progress").textContent = `${done} of ${items.length} saved ✓, ● started`;
+  $("progress").textContent = `${done} of ${items.length} saved ✓, ${approved ? `${approved} approved ★, ` : ""}● started`;
+  $("export-approved").hidden = !approved;
   buttonOf("previous").disabled = current <= 0;
   buttonOf("next").disabled = $("save-next").hidden = current >= items.length - 1;
 }
@@ -120,7 +122,7 @@ export function showStatus() { $("status").hidden = !["areas", "certificate", "p
 
 /** @param {boolean} isSaving */
 export function showSaving(isSaving) {
-  buttonOf("save").disabled = buttonOf("save-next").disabled = isSaving;
+  for (const id of ["save", "save-next", "approve"]) buttonOf(id).disabled = isSaving;
   $("save").textContent = isSaving ? "Saving…" : "Save";
   if (isSaving) $("saved").textContent = "";
 }

@@ -14,7 +14,7 @@
 /** @typedef {Stroke & { item: number, key: number }} KnownStroke */
 /** @typedef {{ x: number, y: number, width: number, height: number, lengths: Uint32Array, values: Uint16Array }} Runs */
 /** @typedef {Runs & { item: number, axis: number, index: number }} MaskUpdate */
-/** @typedef {{ name: string, state: "new" | "started" | "done" | "unreadable" }} Item */
+/** @typedef {{ name: string, state: "new" | "started" | "done" | "approved" | "unreadable" }} Item */
 /** @typedef {[number, number, number]} Rgb */
 /** @typedef {{ label: number, name: string, colour: Rgb | null, locked: boolean }} KnownObject */
 /**
@@ -51,7 +51,7 @@
 /**
  * What a connection announces: the messages of the server, by type, and changes of the connection.
  * @typedef {object} Messages
- * @property {{ items: Item[], current: number, colours: Rgb[], kinds: [string, string][], chosen: string[], out: string }} hello
+ * @property {{ items: Item[], current: number, colours: Rgb[], kinds: [string, string][], chosen: string[], classes: [string, Rgb | null][], out: string }} hello
  * @property {{ items: Item[] }} items
  * @property {{ item: number, state: Item["state"] }} item
  * @property {Description} document

@@ -94,7 +94,7 @@ class Page:
 
 @pytest.fixture
 def chosen(tmp_path):
-    return Namespace(out=str(tmp_path / "out"), overwrite=False, device="cpu")
+    return Namespace(out=str(tmp_path / "out"), overwrite=False, device="cpu", classes={})
 
 
 @pytest.fixture

@@ -189,6 +189,35 @@ def test_images_of_a_folder(served, connect, files):
     assert page.until(lambda m: m["type"] == "saved")["files"] == ["photo-cutout.png"]
 
 
+def test_approved_images_are_exported(served, connect, chosen, files, tmp_path):
+    """Their results, one COCO file of all and the classes; a further stroke makes an image one to approve again."""
+    chosen.classes = {"cell": None, "dish": [10, 20, 30]}
+    client = served(*(Source(name, files / "photo.png") for name in ("a", "b")))
+    page = connect(client)
+    assert page.said["hello"]["classes"] == [["cell", None], ["dish", [10, 20, 30]]]
+    page.open(0)
+    page.say("export_approved", item=0)
+    assert "no image is approved" in page.until(lambda m: m["type"] == "error")["text"]
+    for item, action in ((0, "approve"), (1, "save")):
+        page.open(item)
+        page.draw(item)
+        page.say("describe", item=item, label=1, name="dish", colour=[1, 2, 3])
+        page.say(action, item=item, kinds=["mask", "coco", "yolo"])
+        assert len(page.until(lambda m: m["type"] == "saved")["files"]) == 3
+    page.say("export_approved", item=1)
+    names = page.until(lambda m: m["type"] == "saved")["files"]
+    assert sorted(names) == [
+        f"approved/{name}" for name in ("a-coco.json", "a-mask.png", "a.txt", "classes.txt", "coco.json")
+    ]
+    out = tmp_path / "out"
+    assert (out / "approved/classes.txt").read_text() == "cell\ndish\n"
+    assert (out / "a.txt").read_text().startswith("1 ")
+    assert json.loads((out / "approved/coco.json").read_text())["categories"][0]["id"] == 2
+    page.open(0)
+    page.stroke([(12.5, 18.5)], number=107, confirm=False)
+    assert page.until(lambda m: m["type"] == "item" and m["item"] == 0)["state"] == "started"
+
+
 def test_files_of_others_are_not_replaced(served, connect, chosen, tmp_path):
     page = connect(served())
     page.open()

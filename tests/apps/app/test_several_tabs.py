@@ -90,7 +90,7 @@ def added(uploads, limit=None):
     """Numbers of images uploaded at the same time, and all images."""
 
     async def run():
-        images = Live([], Namespace(out="o", overwrite=False, device="cpu"))
+        images = Live([], Namespace(out="o", overwrite=False, device="cpu", classes={}))
         adding = (images.add_upload("same.png", PNG) for _ in range(uploads))
         numbers = await asyncio.gather(*adding, return_exceptions=True)
         images.stop_edits()
