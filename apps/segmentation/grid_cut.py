@@ -170,13 +170,13 @@ class GridCut:
         """Pixels that change if one of two labels costs `step` nats less for each, per pixel of the object."""
         assert self.costs is not None
         assert isinstance(self._solver, gridcut.Solver)
-        unary, added = self.costs.everywhere(marks), np.int32(round(step * UNIT))
-        labels, *others = (
-            (self._solver.update(source=unary[0] + more, sink=unary[1] + less), self._solver.solve().labels)[1]
-            for more, less in ((0, 0), (added, 0), (0, added))
-        )
-        changed = sum(np.count_nonzero(other != labels) for other in others)
-        return changed / max(1, np.count_nonzero(labels))
+        unary, added = self.costs.everywhere(marks), round(step * UNIT)
+        labels: list[np.ndarray] = []
+        for more, less in ((0, 0), (added, 0), (0, added)):
+            self._solver.update(source=unary[0] + np.int32(more), sink=unary[1] + np.int32(less))
+            labels.append(self._solver.solve().labels)
+        changed = sum(int(np.count_nonzero(other != labels[0])) for other in labels[1:])
+        return changed / max(1, int(np.count_nonzero(labels[0])))
 
     @property
     def energy(self) -> float | None:
