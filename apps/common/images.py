@@ -413,12 +413,12 @@ def stored_rgb(pixels: np.ndarray, name: str) -> np.ndarray:
 
 
 def check_same_size(array: np.ndarray, shape, name: str, others: str = "the image is") -> None:
-    """Raise InputError unless the array has this shape (H, W, ...)."""
+    """Raise InputError unless the array has this shape: (H, W), (H, W, 3), or (D, H, W) of a volume."""
     if array.shape != tuple(shape):
-        raise InputError(
-            f"{name} is {array.shape[1]}x{array.shape[0]} pixels, but {others} {shape[1]}x{shape[0]}; "
-            "make them the same size"
-        )
+        is_volume = len(shape) == 3 and shape[2] != 3
+        size, wanted = ("x".join(map(str, one if is_volume else one[1::-1])) for one in (array.shape, shape))
+        unit = "voxels" if is_volume else "pixels"
+        raise InputError(f"{name} is {size} {unit}, but {others} {wanted}; make them the same size")
 
 
 def as_floats(rgb: np.ndarray) -> np.ndarray:

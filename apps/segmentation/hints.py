@@ -18,7 +18,7 @@ from apps.common.rectangles import Rectangle
 from apps.segmentation import KEEP
 from apps.segmentation.connected_parts import strokes_of
 from apps.segmentation.image_sizes import at_centres, reduced_marks_by_share, reduced_mask
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, is_inside, labels_in
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_open, has_both, is_inside, labels_in
 from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, values_in
 from apps.segmentation.strokes import box_inside, check_box, check_marks, marks_of_box
 
@@ -228,8 +228,7 @@ def combine(
     hints = Hints(strokes, box, mask, labelling, tuple(notes), options)
     if not (hints.is_located or object_only):
         check_marks(strokes, shape, name)
-    elif not (hints.marks == OPEN).any():
-        raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
+    check_open(hints.marks, name)
     return hints
 
 

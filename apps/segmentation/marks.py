@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from apps.common.images import InputError, as_integers
+from apps.common.images import InputError, as_integers, check_same_size
 
 OPEN, BACKGROUND, OBJECT = -1, 0, 1
 MAX_VALUES = 255
@@ -37,10 +37,7 @@ def marks_of_labels(
     """
     if strokes.dtype.kind not in "iu":
         raise InputError(f"strokes must be integers, got {strokes.dtype}; round them")
-    if strokes.shape != tuple(shape):
-        raise InputError(
-            f"strokes are {_size(strokes.shape)}, but the image is {_size(shape)}; make them the same size"
-        )
+    check_same_size(strokes, shape, "strokes")
     values = tuple(sorted(({int(value) for value in np.unique(strokes)} | {*located}) - {0, background}))
     if len(values) + (background is not None or bool(located)) < 2:
         held = f"only {values[0]}" if values else "no stroke"
@@ -49,18 +46,19 @@ def marks_of_labels(
         raise InputError(
             f"strokes hold {len(values)} different values, one label each; at most {MAX_VALUES} are possible"
         )
-    if strokes.all():
-        raise InputError("strokes mark every pixel, so there is nothing to segment; mark fewer pixels")
     marks = np.full(strokes.shape, OPEN, np.int16)
     for label, value in enumerate(values, 1):
         marks[strokes == value] = label
     if background is not None:
         marks[strokes == background] = BACKGROUND
+    check_open(marks, "strokes")
     return values, marks
 
 
-def _size(shape) -> str:
-    return "x".join(map(str, shape if len(shape) == 3 else shape[::-1])) + (" voxels" if len(shape) == 3 else " pixels")
+def check_open(marks: np.ndarray, name: str) -> None:
+    """Raise InputError unless a pixel is open."""
+    if not (marks == OPEN).any():
+        raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
 
 
 def is_inside(values: np.ndarray) -> np.ndarray:

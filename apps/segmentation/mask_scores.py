@@ -78,8 +78,7 @@ def label_score(labels: np.ndarray, truth: np.ndarray, strokes: np.ndarray) -> d
 
 def check_label_truth(truth: np.ndarray, shape) -> None:
     """Raise InputError unless a ground truth has this shape and at least one decided pixel."""
-    if truth.shape != tuple(shape):
-        raise InputError(f"--truth has shape {truth.shape}, but the image has {tuple(shape)}; make them the same size")
+    check_same_size(truth, shape, "--truth")
     if not truth.any():
         raise InputError("--truth has no decided pixel: all its values are 0; pass another file")
 

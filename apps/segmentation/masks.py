@@ -285,8 +285,7 @@ def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.nda
     values = array_of(values, name)
     if values.dtype.kind not in "buif":
         raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
-    if values.shape != tuple(shape):
-        raise InputError(f"{name} has shape {values.shape}, but the volume has {tuple(shape)}; make them the same size")
+    check_same_size(values, shape, name, "the volume is")
     if values.dtype.kind == "f":
         if not (values.min() >= 0 and values.max() <= 1):  # also NaN
             raise InputError(f"{name} holds floats outside [0, 1]; pass probabilities, booleans or integers")

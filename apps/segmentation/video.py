@@ -40,7 +40,7 @@ from apps.common.arguments import check_number
 from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
 from apps.common.suggestions import suggests
 from apps.segmentation.hints import Hints, combine
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, part_with
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_open, part_with
 from apps.segmentation.masks import mask_of
 from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.strokes import check_kinds, check_marks, marks_of
@@ -177,8 +177,7 @@ def segment_marked_video(
     if min(hints) < 0:
         raise InputError(f"{named(min(hints))}: frames are numbered from 0; use 0 or more")
     for number, given in hints.items():
-        if not (given.marks == OPEN).any():
-            raise InputError(f"{named(number)} marks every pixel, so there is nothing to segment; mark fewer pixels")
+        check_open(given.marks, named(number))
     if not _is_complete(hints[min(hints)]):
         check_kinds(hints[min(hints)].marks, named(min(hints)), ", and the first key frame needs both kinds")
     return _segmented(frames, hints, uses_flow, device, named)

@@ -16,7 +16,7 @@ from apps.common.arguments import array_of
 from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
-from apps.common.images import as_integers
+from apps.common.images import as_integers, check_same_size
 from apps.common.suggestions import suggests
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
@@ -106,8 +106,7 @@ def segment_object(
 
 def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
     codes = as_integers(array_of(strokes, "strokes"), "strokes")
-    if codes.shape != shape:
-        raise InputError(f"strokes have shape {codes.shape}, but the volume has {shape}; make them the same size")
+    check_same_size(codes, shape, "strokes", "the volume is")
     return marks_of_values(codes, "auto", "strokes")
 
 
@@ -173,8 +172,7 @@ def refine_mask(
     volume, start = np.asarray(volume), np.asarray(start, bool)
     if not (np.isfinite(band) and band > 0):
         raise InputError(f"band must be above 0 voxels, got {band:g}")
-    if volume.shape != start.shape:
-        raise InputError(f"start has shape {start.shape}, but the volume has {volume.shape}; make them the same size")
+    check_same_size(start, volume.shape, "start", "the volume is")
     sampling = relative_spacing(spacing)
     drawn = np.full(start.shape, OPEN, np.int8) if strokes is None else _marks_of(strokes, start.shape)
     touched = start | (drawn != OPEN)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.images import InputError, images_by_number, read_pixels
+from apps.common.images import InputError, check_same_size, images_by_number, read_pixels
 from apps.segmentation.location import numbered
 from apps.segmentation.marks import OPEN, label_values
 from apps.segmentation.masks import volume_mask_of
@@ -75,9 +75,7 @@ def _on_grid(path: Path, name: str, volume: Volume | None) -> np.ndarray:
     given = read_volume(path, name, folder=True)
     if volume is None:
         return given.values
-    if given.values.shape != volume.values.shape:
-        sizes = ["x".join(map(str, one.values.shape)) for one in (given, volume)]
-        raise InputError(f"{name} is {sizes[0]} voxels, but the image is {sizes[1]} voxels; make them the same size")
+    check_same_size(given.values, volume.values.shape, name)
     if not is_same_grid(volume.geometry, given.geometry, volume.values.shape):
         raise InputError(
             f"{name}: {str(path)!r} has {given.geometry}, but the image has {volume.geometry}; resample it onto the "
@@ -98,11 +96,8 @@ def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read, witho
     marks = np.full(volume.values.shape, without)
     for file, place in zip(files, places, strict=True):
         stored = read_pixels(file, name)
-        if stored.shape[:2] != tuple(size):
-            raise InputError(
-                f"{name}: {str(file)!r} is {stored.shape[1]}x{stored.shape[0]} pixels, but the slices of the image are "
-                f"{size[1]}x{size[0]}; make them the same size"
-            )
+        plane = stored if stored.ndim == 2 else stored[..., 0]
+        check_same_size(plane, size, f"{name}: {str(file)!r}", "the slices of the image are")
         if stored.min() != stored.max():
             marks[place] = read(file)
     return marks

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, check_number
-from apps.common.images import InputError
+from apps.common.images import InputError, check_same_size
 from apps.segmentation.marks import OBJECT
 from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, volume_mask_of
 from apps.segmentation.strokes import check_box, whole_numbers
@@ -435,8 +435,7 @@ def make_marks(marks: ArrayLike, shape) -> Marks:
         raise InputError(
             f"strokes must hold integers, got {values.dtype}; -1 is none, 0 the background, 1 and above the objects"
         )
-    if values.shape != tuple(shape):
-        raise InputError(f"strokes have shape {values.shape}, but the image has {shape}; make them the same size")
+    check_same_size(values, shape, "strokes")
     low, high = int(values.min()), int(values.max())
     if low < -1 or high > MAX_LABEL:
         raise InputError(

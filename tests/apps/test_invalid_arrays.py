@@ -127,7 +127,7 @@ OTHERS = {
     "start of another size": (lambda: segment(GOOD, start=(SEEDS == 1)[:, :9]), "start is 9x48 pixels, but the image"),
     "nothing to keep": (lambda: segment(GOOD, box=(5, 5, 20, 20), keep="touching"), "keep touching needs object"),
     "one seed": (lambda: segment_labels(GOOD, SEEDS == 1), "strokes must be integers|strokes hold only 1"),
-    "seeds everywhere": (lambda: segment_labels(GOOD, np.maximum(SEEDS, 1)), "strokes mark every pixel"),
+    "seeds everywhere": (lambda: segment_labels(GOOD, np.maximum(SEEDS, 1)), "strokes marks every pixel"),
     "keep of labels": (lambda: segment_labels(GOOD, SEEDS, keep="largest"), "keep must be touching or all for several"),
     "negative smoothness": (lambda: denoise(GOOD, smoothness=-1), "smoothness must be from 0 to 10000"),
     "long disparity": (lambda: stereo(GOOD, GOOD, max_disparity=99), "max_disparity must be 1 to 63"),
