@@ -12,7 +12,7 @@ runs.  Every matching, assignment and cut is certified before its row appears.
   python -m benchmarks papers lupinska --device cuda     the experiments that need a GPU
   python -m benchmarks papers azad --threads 1,2,4,8     the experiments with several threads
 
-docs/benchmarks/papers.md lists every figure and table of the papers and most claims, with the command and the verdict.
+benchmarks/notes/papers.md lists every figure and table of the papers and most claims, with the command and the verdict.
 """
 
 import argparse

@@ -178,7 +178,7 @@ def test_a_paper(name, capsys, tmp_path, monkeypatch):
 
 def listed_commands():
     """The commands of the page, and those that the papers' modules list for a GPU."""
-    text = (ROOT / "docs/benchmarks/papers.md").read_text("utf-8")
+    text = (ROOT / "benchmarks/notes/papers.md").read_text("utf-8")
     found = re.findall(r"`((?:papers|assign|greedy|gridcut|matching) [^`]+)`", text)
     found += re.findall(r"python -m benchmarks ([^`#\n]+?)(?= *[`#\n])", text)
     for name in papers.NAMES:
