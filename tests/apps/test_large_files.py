@@ -122,6 +122,7 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
         marks, wide = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
         start = wide
     monkeypatch.setattr(fit, "BOX_PIXELS" if hint == "box" else "WORKING_PIXELS", 40_000)
+    monkeypatch.setattr(fit, "LARGE_PIXELS", 20_000)
     monkeypatch.setattr(fit, "REDUCED_PIXELS", 5_000)
     found = segmentation.segment_marked(rgb, Hints(marks, mask=start), device="cpu")
     assert "outline" in found.seconds
