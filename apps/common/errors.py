@@ -44,12 +44,8 @@ def reason_of(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if _is_certificate_error(error):
         return f"{DEFECT_NOTICE}: {text}"
-    if isinstance(error, MemoryError):
-        if not text:
-            return "out of memory; use a smaller image"
-        return f"out of memory ({text}); use a smaller image" if _is_foreign(error) else text
-    if type(error).__module__ == "cv2" and "memory" in text.lower():
-        return "out of memory; use a smaller image"
+    if _is_out_of_memory(error):
+        return text if isinstance(error, MemoryError) and text else "out of memory; use a smaller image"
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f" {os.fsdecode(error.filename)!r}"
         return f"cannot use{where or ' a file'} ({error.strerror})"
@@ -62,9 +58,7 @@ def is_defect(error: BaseException) -> bool:
     """Whether an error is a defect of this program rather than of its input or the machine."""
     if _is_certificate_error(error) or isinstance(error, RecursionError | NotImplementedError):
         return True
-    if type(error).__module__ == "cv2" and "memory" in str(error).lower():
-        return False
-    return not isinstance(error, InputError | RuntimeError | MemoryError | OSError | KeyboardInterrupt)
+    return not (isinstance(error, InputError | RuntimeError | OSError | KeyboardInterrupt) or _is_out_of_memory(error))
 
 
 class Ending:
@@ -160,8 +154,9 @@ def _is_certificate_error(error: BaseException) -> bool:
     return module is not None and isinstance(error, module.CertificateError)
 
 
-def _is_foreign(error: BaseException) -> bool:
-    return type(error).__module__.startswith("numpy")
+def _is_out_of_memory(error: BaseException) -> bool:
+    is_of_opencv = type(error).__module__ == "cv2" and "memory" in str(error).lower()
+    return isinstance(error, MemoryError) or is_of_opencv
 
 
 def _flush(name: str) -> int:

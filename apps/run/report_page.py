@@ -15,13 +15,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 from apps.common.clock import START, TOTAL
+from apps.common.images import READABLE
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
 from apps.run.records import RECORD
 
 TEMPLATE = "report_page.html.jinja"
 MAX_SHOWN, SIDE = 1000, 240  # thumbnails, one of each result, and pixels of their longer sides
-IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
 MODES = ("1", "L", "LA", "P", "RGB", "RGBA")  # of Pillow; deeper images are data, and would look black
 PAPER = (218, 218, 218)  # behind a transparent image
 OTHERS = ("frame", "levels", "files", "elapsed", "seconds", "truth", "certificate")  # entries shown elsewhere, or not
@@ -112,7 +112,7 @@ def _thumbnail(report: Mapping, folder: Path) -> dict | None:
     from PIL import Image
 
     for kind, path in _files(report):
-        if kind.endswith("labels") or Path(path).suffix.lower() not in IMAGE_SUFFIXES:  # numbers would look black
+        if kind.endswith("labels") or Path(path).suffix.lower() not in READABLE:  # numbers would look black
             continue
         try:
             with Image.open(path) as image:

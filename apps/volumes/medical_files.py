@@ -106,9 +106,15 @@ def write_nifti(path: Path, labels: np.ndarray, geometry: Geometry, header, niba
 
 def data_file_of(path: Path) -> Path | None:
     """The data file that a header of NRRD or MetaImage names; None for data in the file itself."""
+    name = _stated(path, DATA_FILE)
+    return None if name in (b"", b"LOCAL") else path.parent / os.fsdecode(name)
+
+
+def _stated(path: Path, line: re.Pattern) -> bytes:
+    """The group of a pattern in the text header of a file; empty without such a line."""
     with open(path, "rb") as file:
-        found = DATA_FILE.search(file.read(MAX_HEADER).partition(b"\n\n")[0])
-    return None if found is None or found[1] == b"LOCAL" else path.parent / os.fsdecode(found[1])
+        found = line.search(file.read(MAX_HEADER).partition(b"\n\n")[0])
+    return found[1] if found else b""
 
 
 def read_itk(path: Path, kind: str, itk) -> tuple[np.ndarray, Geometry]:
@@ -126,8 +132,8 @@ def read_itk(path: Path, kind: str, itk) -> tuple[np.ndarray, Geometry]:
         while image.GetDimension() > 3:
             image = image[(slice(None),) * (image.GetDimension() - 1) + (0,)]
         values = itk.GetArrayFromImage(image)
-    unit = _nrrd_unit(path) if kind == "NRRD" else UNIT
-    return values, Geometry(image.GetSpacing()[::-1], unit, image.GetOrigin(), image.GetDirection())
+    unit = unit_of(_stated(path, NRRD_UNIT).decode("utf-8", "replace"))  # which SimpleITK does not report
+    return values, Geometry(image.GetSpacing()[::-1], unit or UNIT, image.GetOrigin(), image.GetDirection())
 
 
 def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, itk) -> Path:
@@ -149,13 +155,6 @@ def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, itk
     return write_bytes(path, head + empty + data)
 
 
-def _nrrd_unit(path: Path) -> str:
-    """Unit of the spacing of an NRRD file, which SimpleITK does not report; mm if it states none."""
-    with open(path, "rb") as file:
-        found = NRRD_UNIT.search(file.read(MAX_HEADER).partition(b"\n\n")[0])
-    return (unit_of(found[1].decode("utf-8", "replace")) if found else None) or UNIT
-
-
 def _opened(path: Path, kind: str, itk, words: str = ""):
     """A reader of SimpleITK that has read a file's header; `words` begin the message of an error."""
     reader = itk.ImageFileReader()
@@ -174,9 +173,7 @@ def _itk_errors(words: str = ""):
     except RuntimeError as error:
         text = " ".join(str(error).split())
         text = re.sub(r".*(?:ITK ERROR|itk::ERROR): (?:\w+\(0x[0-9a-f]+\): )?", "", text).rpartition("[nrrd] ")[2]
-        raise ValueError(
-            words + text.partition(" Reason: ")[0][:300].strip()
-        ) from None  # the reason is of another call
+        raise ValueError(words + text.partition(" Reason: ")[0]) from None  # the reason is of another call
 
 
 def _check_axes(size) -> None:
