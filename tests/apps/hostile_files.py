@@ -4,13 +4,14 @@
 """
 
 import contextlib
+import io
 import json
 import os
 import sqlite3
 import struct
 import sys
 import zlib
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import cv2
@@ -47,19 +48,10 @@ def _png(width, height, depth=8, colour=2):
     )
 
 
-def _npy(array, **how):
-    from io import BytesIO
-
-    file = BytesIO()
-    np.save(file, array, **how)
-    return file.getvalue()
-
-
-def _npz(**arrays):
-    from io import BytesIO
-
-    file = BytesIO()
-    np.savez(file, **arrays)
+def _content(write, *arguments, **how):
+    """The bytes that a function writes to a file."""
+    file = io.BytesIO()
+    write(file, *arguments, **how)
     return file.getvalue()
 
 
@@ -69,18 +61,11 @@ MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 1\n1 2\n2 
 @cache
 def _written() -> dict[str, bytes]:
     """Content of every regular file, by name."""
-    from io import BytesIO
 
     def image(array, kind, **how):
-        file = BytesIO()
-        Image.fromarray(array).save(file, kind, **how)
-        return file.getvalue()
+        return _content(Image.fromarray(array).save, kind, **how)
 
-    def tiff(array, **how):
-        file = BytesIO()
-        tifffile.imwrite(file, array, **how)
-        return file.getvalue()
-
+    tiff, npy, npz = (partial(_content, write) for write in (tifffile.imwrite, np.save, np.savez))
     photo, strokes = _photo(), _strokes()
     labels = np.where(strokes == 1, 300, np.where(strokes == 2, 600, 0))
     files = {
@@ -114,8 +99,8 @@ def _written() -> dict[str, bytes]:
         "huge.png": _png(60_000, 60_000),
         "bomb.png": _png(2**31 - 1, 2**31 - 1),
         "movie.gif": image(photo, "GIF", save_all=True, append_images=[Image.fromarray(_photo(i)) for i in (1, 2)]),
-        "stack.npy": _npy(np.stack([_photo(i)[..., 0] for i in range(3)])),
-        "stack nan.npy": _npy(np.full((3, SIDE, SIDE), np.nan)),
+        "stack.npy": npy(np.stack([_photo(i)[..., 0] for i in range(3)])),
+        "stack nan.npy": npy(np.full((3, SIDE, SIDE), np.nan)),
         "playlist.avi": b"ffconcat version 1.0\nfile 'clip.avi'\n",
         "text.avi": b"not a video",
         "boxes.json": json.dumps({"photo": [3, 3, 20, 20]}).encode(),
@@ -136,11 +121,11 @@ def _written() -> dict[str, bytes]:
         "west.0480.mtx": MATRIX,
         "columns.mtx": MATRIX.replace(b"3 3 4", b"3 1000000000000 4"),
         "empty.mtx": b"",
-        "graph.npz": _npz(
+        "graph.npz": npz(
             indptr=np.array([0, 2, 3]), indices=np.array([0, 1, 0]), shape=np.array([2, 2]),
             data=np.ones(3), format=np.array(b"csr"),
         ),
-        "other.npz": _npz(a=np.ones(3)),
+        "other.npz": npz(a=np.ones(3)),
         ".hidden.png": image(photo, "PNG"),
         **{name: image(photo, "PNG") for name in STRANGE_NAMES},
     }  # fmt: skip

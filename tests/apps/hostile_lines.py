@@ -11,12 +11,11 @@ import multiprocessing
 import os
 import random
 import resource
-import shutil
 import sys
 import tempfile
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,38 +30,25 @@ OUTPUTS_OF = {  # option: fitting names
     "--report": ("page.html", "new/page.html", "out/page.html"),
     "--save-session": ("kept.sqlite", "session.sqlite", "new/kept.sqlite"),
 }
-KINDS = (*("mask", "coco,coco-rle,geojson,labelme", "overlay,cutout,mask", "labels,coco", "flow,colour", "all"),)
+KINDS = ("mask", "coco,coco-rle,geojson,labelme", "overlay,cutout,mask", "labels,coco", "flow,colour", "all")
 BAD_KINDS = ("", ",", "mask,", "nonsense", "COCO", "mask;coco", "coco\n", "out/mask")
-COMMANDS = tuple("segment refine superpixels denoise stereo flow match track matching info".split())
-SEGMENT_TOO = 4 * ("segment",)  # it has half of all options
-SECONDS = 120  # a line that takes longer hangs
 MEMORY = 12 << 30  # bytes of address space of a process that runs lines
 IMAGES = (".png", ".jpg", ".tif", ".gif")
-# What each command takes, and what comes near it.
+# What each command takes: good files, and endings of files that come near them.
 POSITIONAL = {
-    "segment": ((*IMAGES, ".nii"), 1),
-    "refine": ((".png", ".tif", ".npy", ".npz", ".json"), 2),
-    "superpixels": (IMAGES, 1),
-    "denoise": (IMAGES, 1),
-    "stereo": (IMAGES, 2),
-    "flow": ((*IMAGES, ".npy", ".avi"), 2),
-    "match": (IMAGES, 2),
-    "track": ((".csv", ".avi", ".npy", ".gif", ".tif"), 1),
-    "matching": ((".mtx", ".npz"), 1),
-    "info": ((), 0),
+    "segment": (["photo.png"], (*IMAGES, ".nii")),
+    "refine": (["photo.png", "truth.png"], (".png", ".tif", ".npy", ".npz", ".json")),
+    "superpixels": (["photo.png"], IMAGES),
+    "denoise": (["photo.png"], IMAGES),
+    "stereo": (["photo.png", "other.png"], IMAGES),
+    "flow": (["photo.png", "other.png"], (*IMAGES, ".npy", ".avi")),
+    "match": (["photo.png", "other.png"], IMAGES),
+    "track": (["detections.csv"], (".csv", ".avi", ".npy", ".gif", ".tif")),
+    "matching": (["graph.mtx"], (".mtx", ".npz")),
+    "info": ([], ()),
 }
-GOOD = {
-    "segment": ["photo.png"],
-    "refine": ["photo.png", "truth.png"],
-    "superpixels": ["photo.png"],
-    "denoise": ["photo.png"],
-    "stereo": ["photo.png", "other.png"],
-    "flow": ["photo.png", "other.png"],
-    "match": ["photo.png", "other.png"],
-    "track": ["detections.csv"],
-    "matching": ["graph.mtx"],
-    "info": [],
-}
+COMMANDS = tuple(POSITIONAL)
+SEGMENT_TOO = 4 * ("segment",)  # it has half of all options
 FITTING = {  # values that make sense, so that lines also get past the options
     "--strokes": ("strokes.png",),
     "--trimap": ("trimap.png",),
@@ -78,25 +64,13 @@ FITTING = {  # values that make sense, so that lines also get past the options
     **OUTPUTS_OF,
 }
 NUMBERS = ("0", "1", "2", "3", "-1", "0.5", "1e300", "-1e300", "nan", "inf", "1e-300", "99999999999999999999", "x", "")
-BOXES = (
-    "3,3,20,20",
-    "3 3 20 20",
-    "-5,3,9,9",
-    "0,0,1,1",
-    "9,9,3,3",
-    "0,0,24,24",
-    "1e9,0,1,2",
-    "nan,1,2,3",
-    "1,2,3",
-    "a",
-)
+BOXES = ("3,3,20,20", "3 3 20 20", "-5,3,9,9", "0,0,1,1", "9,9,3,3", "0,0,24,24", "1e9,0,1,2", "nan,1,2,3", "1,2,3")
 OUTPUTS = tuple(
     """result.json photo.png graph.mtx detections.csv stack.npy boxes.json session.sqlite page.html film.mp4 good
     pipe.png -""".split()
 )
 FOLDERS = ("out", "new/deep", ".", "good", "photos", "photo.png", "n" * 300, "pipe.png", "none")
 QUANTITIES = ("N", "W", "T", "PIXELS", "STEPS", "LEVELS")  # metavars of numbers that a command parses itself
-WRITES = ("--json", "--table", "--video", "--report", "--save-session")
 SKIPPED = ("-h", "--help", "--scheduler", "--workers")  # clusters and processes have tests of their own
 RERUN_PERIOD = 4  # lines that succeed, of which one is run a second time, with --overwrite
 
@@ -163,11 +137,11 @@ def lines(count: int, seed: int):
 
 
 def _positional(command, rng) -> list[str]:
-    endings, count = POSITIONAL[command]
-    if not count or rng.random() < 0.5:
-        return list(GOOD[command])
+    good, endings = POSITIONAL[command]
+    if not good or rng.random() < 0.5:
+        return list(good)
     pool = corpus.names(*endings)
-    count = rng.choice((count, count, count, count + 1, 1, 0))
+    count = rng.choice((len(good), len(good), len(good), len(good) + 1, 1, 0))
     chosen = []
     for _ in range(count):
         kind = rng.random()
@@ -198,7 +172,7 @@ def _option(command, action, rng) -> list[str]:
             return [name, *(rng.choice("123") for _ in range(many))]
         if action.choices:
             return [name, str(rng.choice(list(action.choices)))]
-    if name in WRITES:
+    if name in OUTPUTS_OF:
         value = rng.choice(OUTPUTS)
         return [name] if action.nargs == "?" and rng.random() < 0.3 else [name, value]
     if name == "--out":
@@ -215,115 +189,64 @@ def _option(command, action, rng) -> list[str]:
     return [name, rng.choice((*files, *corpus.FOLDERS, *corpus.MISSING))]
 
 
-# Running them: in a process that has compiled already, and may die
+# Running them
 
 
-def _serve(pipe) -> None:
-    """Run command lines until the pipe closes; standard output and error go to a file each."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    from apps.cli import main
+def run(line: Line) -> Verdict:
+    """Run a line in this process, whose standard output and error go to a file each, and judge it."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as top:
+        folder = Path(top) / "here"
+        folder.mkdir()
+        corpus.write(folder)
+        before = corpus.snapshot(folder)
+        start = time.perf_counter()
+        status = _status_of(line.argv, folder)
+        if status == 0 and line.number % RERUN_PERIOD == 0:
+            if (again := _status_of([*line.argv, "--overwrite"], folder)) != 0:
+                status = f"{again} when it was run again"
+        seconds = time.perf_counter() - start
+        printed = Path(top, "stderr").read_text(encoding="utf-8", errors="replace")
+        fault = judge(status, printed, before, folder, replaceable(line.argv))
+        if inside := [path.name for path in Path(top).iterdir() if path.name not in ("here", "stdout", "stderr")]:
+            fault = fault or f"left {inside[0]} in the temporary folder"
+    return Verdict(line, status, seconds, fault, printed[-2000:])
 
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    while True:
-        argv, folder = pipe.recv()
-        os.chdir(folder)
-        os.environ["TMPDIR"] = tempfile.tempdir = str(Path(folder).parent)
-        saved = os.dup(1), os.dup(2)
-        for stream, name in ((1, "stdout"), (2, "stderr")):
-            os.dup2(os.open(f"../{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
-        try:
-            status = main(argv)
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) or end.code is None else 1
-        except BaseException:
-            traceback.print_exc()
-            status = "traceback"
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
-            sys.stderr.flush()
+
+def _status_of(argv: list[str], folder: Path) -> int | str:
+    tempfile.tempdir, saved = str(folder.parent), (os.dup(1), os.dup(2))
+    for stream, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(folder.parent / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+    try:
+        with contextlib.chdir(folder):
+            return cli.main(argv)
+    except SystemExit as end:
+        return end.code or 0
+    except BaseException:
+        traceback.print_exc()
+        return "traceback"
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
         for stream, copy in zip((1, 2), saved, strict=True):
             os.dup2(copy, stream)
             os.close(copy)
-        os.chdir("/")
-        pipe.send(status or 0 if not isinstance(status, str) else status)
+        tempfile.tempdir = None
 
 
-class Runner:
-    """A process that runs lines sequentially, and is replaced when it dies or hangs."""
-
-    def __init__(self):
-        self.process = None
-
-    def run(self, line: Line) -> Verdict:
-        with tempfile.TemporaryDirectory(prefix="hostile-") as top:
-            folder = Path(top) / "here"
-            folder.mkdir()
-            corpus.write(folder)
-            before = corpus.snapshot(folder)
-            start = time.perf_counter()
-            status = self._ask(line.argv, folder)
-            if status == 0 and line.number % RERUN_PERIOD == 0:
-                if (again := self._ask([*line.argv, "--overwrite"], folder)) != 0:
-                    status = f"{again} when it was run again"
-            seconds = time.perf_counter() - start
-            output, printed = (_text(Path(top, name)) for name in ("stdout", "stderr"))
-            fault = judge(status, printed, before, folder, replaceable(line.argv))
-            if inside := [path.name for path in Path(top).iterdir() if path.name not in ("here", "stdout", "stderr")]:
-                fault = fault or f"left {inside[0]} in the temporary folder"
-            shutil.rmtree(folder, ignore_errors=True)
-        return Verdict(line, status, seconds, fault, printed[-2000:])
-
-    def _ask(self, argv, folder):
-        if self.process is None:
-            self._start()
-        self.pipe.send((argv, str(folder)))
-        try:
-            if self.pipe.poll(SECONDS):
-                return self.pipe.recv()
-            status = "hang"
-        except (EOFError, ConnectionResetError):
-            self.process.join(10)
-            status = f"crash {self.process.exitcode}"
-        self.stop()
-        return status
-
-    def stop(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.process = None
-
-    def _start(self):
-        context = multiprocessing.get_context("spawn")
-        self.pipe, far = context.Pipe()
-        self.process = context.Process(target=_serve, args=(far,), daemon=True)
-        self.process.start()
-        far.close()
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+def _prepare() -> None:
+    """A process that runs lines, and may die of one."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
 
 def replaceable(argv: list[str]) -> set[str]:
     """Names of files that a line with --overwrite names as results."""
     if "--overwrite" not in argv:
         return set()
-    return {after for name, after in zip(argv, argv[1:], strict=False) if name in WRITES}
+    return {after for name, after in zip(argv, argv[1:], strict=False) if name in OUTPUTS_OF}
 
 
 def battery(count: int, seed: int, jobs: int = 2) -> list[Verdict]:
-    """Run and judge lines, several at a time."""
-    chosen = list(lines(count, seed))
-    runners = [Runner() for _ in range(jobs)]
-
-    def work(part):
-        done = []
-        for line in chosen[part::jobs]:
-            done.append(runners[part].run(line))
-        runners[part].stop()
-        return done
-
-    with ThreadPoolExecutor(jobs) as pool:
-        found = [verdict for part in pool.map(work, range(jobs)) for verdict in part]
-    return sorted(found, key=lambda verdict: verdict.line.number)
+    """Run and judge lines, several at a time; raises an error for one that hangs or ends its process."""
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare) as pool:
+        return list(pool.map(run, lines(count, seed)))
