@@ -118,11 +118,12 @@ def test_importing_the_commands_is_light():
         assert f"'{heavy}'" not in loaded
 
 
-def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
+
+def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
     monkeypatch.setattr(clock, "DISPLAY_DELAY", 0.01)
     for stream, quiet, shows in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
         monkeypatch.setattr(sys, "stderr", stream)
@@ -131,3 +132,16 @@ def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
             while "working, 00:00" not in stream.getvalue() and time.monotonic() < deadline:
                 time.sleep(0.01)
         assert ("working, 00:00" in stream.getvalue()) == shows
+
+
+def test_a_batch_has_a_bar_on_a_terminal_and_none_in_a_log(files, monkeypatch, capsys):
+    for name in "abc":
+        (files / "in").mkdir(exist_ok=True)
+        (files / "in" / f"{name}.png").write_bytes((files / "photo.png").read_bytes())
+    line = ["denoise", str(files / "in"), "--out", str(files / "out"), "--device", "cpu"]
+    for more in ([], ["--workers", "2"]):
+        assert cli.main([*line, *more]) == 0
+        assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    assert cli.main(line) == 0
+    assert "3/3" in terminal.getvalue()

@@ -53,16 +53,6 @@ def test_a_profile_is_written_for_its_own_colours_only(tmp_path):
             assert image.info["dpi"] == pytest.approx((96, 96), abs=0.1)
 
 
-def test_sixteen_bits(tmp_path):
-    pixels = scene().astype(np.uint16) * 257
-    path = tmp_path / "a.png"
-    path.write_bytes(encoded_image(pixels, ".png", Metadata(SRGB, (300, 150))))
-    image, metadata = read_photograph(path)
-    np.testing.assert_array_equal(np.rint(image * 65535), pixels)
-    assert metadata.icc == SRGB
-    assert metadata.dpi == pytest.approx((300, 150), abs=0.1)
-
-
 def shown_upright(path):
     """What a viewer shows: pixels turned by the orientation of the file."""
     with Image.open(path) as image:
@@ -104,11 +94,3 @@ def test_denoise_keeps_the_profile(tmp_path, kind, deep):
     assert np.abs(restored - read_image(path)).mean() < 0.05
     if kind == "tif":
         assert tifffile.imread(tmp_path / "out" / "photo-restored.tif").dtype == (np.uint16 if deep else np.uint8)
-
-
-def test_a_grey_photograph_keeps_its_profile(tmp_path):
-    path = photograph(tmp_path, "png", image=scene()[..., 0], icc=GREY, mode="L")
-    assert denoise.main([str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    with Image.open(tmp_path / "out" / "photo-restored.png") as image:
-        assert image.mode == "L"
-        assert image.info["icc_profile"] == GREY

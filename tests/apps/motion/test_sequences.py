@@ -1,5 +1,7 @@
 """The same frames from every kind of container, and unusable containers."""
 
+import io
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -59,67 +61,45 @@ def test_pages(frames, tmp_path, suffix):
     assert (np.rint(read[..., 0] * 255) == frames).all()
 
 
-def make_bad(kind, folder):
-    """A path that cannot be used."""
-    path = folder / {"text video": "v.avi", "empty": "v.mp4", "truncated": "v.avi"}.get(kind, "in")
-    if kind == "no file":
-        return folder / "gone.avi"
-    if kind == "text video":
-        path.write_text("no video")
-    elif kind == "empty":
-        path.write_bytes(b"")
-    elif kind == "truncated":
-        path.write_bytes(b"RIFF\x00\x00\x00\x00AVI LIST" + bytes(64))
-    elif kind == "image":
-        path = folder / "one.png"
-        Image.fromarray(np.zeros((8, 8), np.uint8)).save(path)
-    elif kind == "stack":
-        path = folder / "s.npy"
-        np.save(path, np.zeros((4, 4)))
-    elif kind == "one frame stack":
-        path = folder / "s.npy"
-        np.save(path, np.zeros((1, 4, 4)))
-    elif kind == "objects":
-        path = folder / "s.npy"
-        np.save(path, np.array([{}, {}], dtype=object), allow_pickle=True)
-    elif kind == "nan":
-        path = folder / "s.npy"
-        np.save(path, np.full((2, 4, 4), np.nan))
-    elif kind == "broken stack":
-        path = folder / "s.npy"
-        path.write_bytes(b"\x93NUMPY rest")
-    else:
+def image(height=8):
+    buffer = io.BytesIO()
+    Image.fromarray(np.zeros((height, 8), np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def stack(values):
+    buffer = io.BytesIO()
+    np.save(buffer, values, allow_pickle=True)
+    return buffer.getvalue()
+
+
+BAD = [  # name, content, of a folder by the names in it, and the message
+    ("gone.avi", None, "no file or folder .*check the path"),
+    ("v.avi", b"no video", "cannot read .* as a video"),
+    ("v.mp4", b"", "cannot read .* as a video"),
+    ("v.avi", b"RIFF\x00\x00\x00\x00AVI LIST" + bytes(64), "cannot read .* as a video"),
+    ("one.png", image(), "is a single image; pass a video, a folder of frames or a stack"),
+    ("s.npy", stack(np.zeros((4, 4))), r"has shape \(4, 4\); a stack is \(T, H, W\)"),
+    ("s.npy", stack(np.zeros((1, 4, 4))), "contains one frame; two or more are needed"),
+    ("s.npy", stack(np.array([{}, {}], dtype=object)), "cannot read .*pass a .npy file of numbers"),
+    ("s.npy", stack(np.full((2, 4, 4), np.nan)), "contains NaN or infinity"),
+    ("s.npy", b"\x93NUMPY rest", "cannot read .*pass a .npy file of numbers"),
+    ("in", {}, "contains no frame; two or more are needed"),
+    ("in", {"a.png": image()}, "contains one frame; two or more are needed"),
+    ("in", {"a.png": image(), "b.png": image(9)}, "frame 1 is 8x9 pixels, but the first is 8x8"),
+    ("in", {"a.png": image(), "b.png": image()[:40]}, "cannot read .*b.png"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD)
+def test_unusable_containers(name, content, message, tmp_path, capfd):
+    path = tmp_path / name
+    if isinstance(content, dict):
         path.mkdir()
-        if kind != "empty folder":
-            Image.fromarray(np.zeros((8, 8), np.uint8)).save(path / "a.png")
-        if kind == "sizes":
-            Image.fromarray(np.zeros((9, 8), np.uint8)).save(path / "b.png")
-        if kind == "broken frame":
-            (path / "b.png").write_bytes((path / "a.png").read_bytes()[:40])
-    return path
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("no file", "no file or folder .*check the path"),
-        ("text video", "cannot read .* as a video"),
-        ("empty", "cannot read .* as a video"),
-        ("truncated", "cannot read .* as a video"),
-        ("image", "is a single image; pass a video, a folder of frames or a stack"),
-        ("stack", r"has shape \(4, 4\); a stack is \(T, H, W\)"),
-        ("one frame stack", "contains one frame; two or more are needed"),
-        ("objects", "cannot read .*pass a .npy file of numbers"),
-        ("nan", "contains NaN or infinity"),
-        ("broken stack", "cannot read .*pass a .npy file of numbers"),
-        ("empty folder", "contains no frame; two or more are needed"),
-        ("one frame", "contains one frame; two or more are needed"),
-        ("sizes", "frame 1 is 8x9 pixels, but the first is 8x8"),
-        ("broken frame", "cannot read .*b.png"),
-    ],
-)
-def test_unusable_containers(kind, message, tmp_path, capfd):
-    path = make_bad(kind, tmp_path)
+        for inside, data in content.items():
+            (path / inside).write_bytes(data)
+    elif content is not None:
+        path.write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:
         list(open_sequence(path))
     assert "\n" not in str(caught.value)

@@ -53,15 +53,15 @@ def write_itk_image(path, values, compress=False, **geometry):
     return path
 
 
-def write_dicom(folder, values, *, series="1.2.3.4", spacing=SPACING, places=None, prefix="", description="chest"):
+def write_dicom(folder, values, *, series="1.2.3.4", spacing=SPACING, places=None, prefix=""):
     """One file per slice, in a reversed order of names; `places` are the slices' positions along z."""
     folder.mkdir(exist_ok=True)
     with WRITING:
-        _write_slices(folder, values, series, spacing, places, prefix, description)
+        _write_slices(folder, values, series, spacing, places, prefix)
     return folder
 
 
-def _write_slices(folder, values, series, spacing, places, prefix, description):
+def _write_slices(folder, values, series, spacing, places, prefix):
     before = locale.setlocale(locale.LC_ALL)
     for k, plane in enumerate(values):
         place = spacing[0] * k if places is None else places[k]
@@ -69,7 +69,6 @@ def _write_slices(folder, values, series, spacing, places, prefix, description):
         image.SetSpacing((spacing[2], spacing[1], spacing[0]))
         tags = {
             "0008|0060": "CT",
-            "0008|103e": description,
             "0020|000d": "1.2.3",
             "0020|000e": series,
             "0020|0013": str(k + 1),

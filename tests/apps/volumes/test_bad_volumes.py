@@ -82,7 +82,7 @@ def test_colours_and_several_images(tmp_path):
 
 def test_dicom_series_that_are_no_volume(ball, tmp_path):
     write_dicom(tmp_path / "mixed", ball.values)
-    write_dicom(tmp_path / "mixed", ball.values[:3], series="9.9", prefix="other", description="scout")
+    write_dicom(tmp_path / "mixed", ball.values[:3], series="9.9", prefix="other")
     message = r"holds 2 series; pass one file of the required series, such as 001\.dcm, other001\.dcm"
     rejected(tmp_path / "mixed", message)
 
