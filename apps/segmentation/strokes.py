@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, pixels_of
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_codes, read_pixels
-from apps.common.rectangles import bounds
+from apps.common.rectangles import widened
 from apps.common.row_blocks import blocks_of
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, label_values
 
@@ -317,23 +317,25 @@ def _strokes(colour, coloured, from_image) -> dict[str, tuple[np.ndarray, np.nda
             continue
         part = np.zeros(coloured.shape, bool)
         part.ravel()[own] = True
-        box = bounds(part)
-        _, parts, about, _ = cv2.connectedComponentsWithStats(part[box].view(np.uint8), connectivity=8)
-        is_stroke = about[:, cv2.CC_STAT_AREA] >= speck
-        small = part[box] & ~is_stroke[parts]
-        part[box] &= is_stroke[parts]
-        if not part.any():
+        y, x = np.divmod(own, part.shape[1])
+        around = slice(y[0], y[-1] + 1), slice(x.min(), x.max() + 1)
+        rows, columns = box = widened(around, 1, part.shape)
+        _, parts = cv2.connectedComponents(part[box].view(np.uint8), connectivity=8)
+        number = parts[y - rows.start, x - columns.start]
+        is_speck = np.bincount(number)[number] < speck
+        part.ravel()[own[is_speck]] = False
+        if is_speck.all():
             continue
-        inner = _morphed(part, "ERODE", 1)
+        inner = _morphed(part[box], "ERODE", 1)
         is_thick = np.count_nonzero(inner) >= MIN_STROKE
-        tone = _median(colour[inner if is_thick else part])
-        if small.any():  # one in exactly the colour of a stroke is a dot
-            is_other = np.abs(colour[box][small] - tone.astype(np.int16)).max(axis=1) > SAME
-            small[small] = ~np.isin(parts[small], parts[small][is_other])
-            part[box] |= small
+        tone = _median(colour[box][inner if is_thick else part[box]])
+        if is_speck.any():  # one in exactly the colour of a stroke is a dot
+            specks, of = own[is_speck], number[is_speck]
+            is_other = np.abs(colour.reshape(-1, 3)[specks] - tone.astype(np.int16)).max(axis=1) > SAME
+            part.ravel()[specks[~np.isin(of, of[is_other])]] = True
         if is_thick or np.count_nonzero(part) >= least:
             if from_image is not None:  # nearer to the colour of the stroke than to the photograph
-                part &= _difference(colour, tone) <= from_image
+                part[box] &= _difference(colour[box], tone) <= from_image[box]
             found[name] = part, tone
     return found
 
