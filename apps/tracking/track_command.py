@@ -30,7 +30,7 @@ from apps.common.command import spelled
 from apps.common.images import InputError, write_image
 from apps.common.stems import stem_of
 from apps.run.inputs import check_out_is_not_input, check_unique_names, image_items
-from apps.run.program import Program, Work, frame_bar
+from apps.run.program import Program, Work, frame_bar, report_of
 from apps.tracking import DETECTORS, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
@@ -146,16 +146,10 @@ def _plan(chosen) -> Work:
     return Work(items, len(paths) > 1, work, _line, threads_per_item=None, one_only=one_sequence)
 
 
-def _files(name: str, chosen) -> dict[str, Path]:
-    """Return the output files of a sequence in --out, by kind."""
-    folder = Path(chosen.out)
-    files = {} if chosen.table else {"table": folder / f"{name}-tracks.csv"}
-    return files | {"trails": folder / f"{name}-trails.png"}
-
-
 def _track_one(job: Job, chosen) -> dict:
     """Detect, link and write one sequence; return its report."""
     with timed("import"):
+        from apps.tracking.follow import Follower
         from apps.tracking.track_files import read_detections
         from apps.tracking.tracking import keep_long, track
     clock = Clock()
@@ -181,29 +175,16 @@ def _track_one(job: Job, chosen) -> dict:
         )
     clock.charge("detect")
     settings = _linking_settings(chosen, detections, finder)
-    predict = settings["predict"] == "velocity"
-    if settings["predict"] == "image":
-        from apps.tracking.follow import Follower
-
-        predict = Follower(sequence)
-    bar = frame_bar(chosen, "linking")
-    tracks = track(
-        detections,
-        search_range=settings["search_range"],
-        memory=settings["memory"],
-        predict=predict,
-        linker=chosen.linker,
-        device=chosen.device,
-        progress=bar,
-    )
+    how = {"linker": chosen.linker, "device": chosen.device, "progress": frame_bar(chosen, "linking")}
+    how["predict"] = Follower(sequence) if settings["predict"] == "image" else settings["predict"] == "velocity"
+    tracks = track(detections, **settings | how)
     clock.charge("link")
     tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
         raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
     files = _write(tracks, sequence, last, job.input, frames, chosen)
     length = tracks.length
-    report = {
-        "input": str(job.input),
+    facts = {
         "frames": frames,
         "detections": len(detections),
         "detector": None if finder is None else {"kind": finder.kind, "size": finder.size},
@@ -215,11 +196,13 @@ def _track_one(job: Job, chosen) -> dict:
         "unlinked_in_range": tracks.counts["unlinked_in_range"],
         "pairs_in_range": tracks.counts["candidates"],
         "contested": tracks.counts["contested"],
-        "device": "cpu",  # sparse assignments are solved on the CPU on every device
-        "seconds": {phase: round(spent, 4) for phase, spent in clock.seconds.items()},
-        "files": {kind: str(path) for kind, path in files.items()},
     }
-    return report
+    return _report(job, clock, files, facts)
+
+
+def _report(job: Job, clock: Clock, files: dict[str, Path], facts: dict) -> dict:
+    facts["device"] = "cpu"  # sparse assignments are solved on the CPU on every device
+    return report_of({"input": str(job.input)}, (), clock.seconds, files, **facts)
 
 
 def _follow_one(job: Job, chosen) -> dict:
@@ -243,16 +226,9 @@ def _follow_one(job: Job, chosen) -> dict:
     found = follow(frames(), points, memory=memory, device=chosen.device)
     clock.charge("follow")
     files = _write(found.tracks(), sequence, last, job.input, len(found.state), chosen)
-    return {
-        "input": str(job.input),
-        "frames": len(found.state),
-        "points": len(points),
-        "memory": memory,
-        "last_states": {name: int((found.state[-1] == state).sum()) for state, name in enumerate(STATES)},
-        "device": "cpu",  # sparse assignments are solved on the CPU on every device
-        "seconds": {phase: round(spent, 4) for phase, spent in clock.seconds.items()},
-        "files": {kind: str(path) for kind, path in files.items()},
-    }
+    states = {name: int((found.state[-1] == state).sum()) for state, name in enumerate(STATES)}
+    facts = {"frames": len(found.state), "points": len(points), "memory": memory, "last_states": states}
+    return _report(job, clock, files, facts)
 
 
 def _check(chosen) -> None:
@@ -320,10 +296,10 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     trails = Trails(tracks, None if sequence is None else sequence.shape)
     with timed("figures"):
         figure = trails.figure(last)
-    files = _files(stem_of(source), chosen)
-    option = "--table" if chosen.table else "--out"
-    files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
-    write_image(files["trails"], figure)
+    folder, name = Path(chosen.out), stem_of(source)
+    table = chosen.table or folder / f"{name}-tracks.csv"
+    files = {"table": write_tracks(table, tracks, "--table" if chosen.table else "--out")}
+    files["trails"] = write_image(folder / f"{name}-trails.png", figure)
     if chosen.video:
         first = 0 if sequence is not None else int(tracks.detections.frame.min())
         backgrounds = sequence if sequence is not None else [None] * frames
