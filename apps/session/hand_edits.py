@@ -38,6 +38,7 @@ from apps.session.session_records import Patch, Stroke
 CORE = 0.6  # radii of a disc: pixels this near to the points are pushed to the other side
 STEP = 0.25  # nats per pixel and step of `wider`
 HOLE = 5e-4  # share of the grid: smaller holes of a selection are filled
+PREVIEW_PIXELS = 300_000  # of a grid, above which `wider` shows objects of blocks of 2 x 2 pixels
 COLOUR = 4.0  # nats: cost of the background in `select`, and of a colour that differs by the tolerance
 
 
@@ -57,7 +58,7 @@ class Edits:
         self._values, self._answers, self._labels, self._label = values, answers, labels, label
         self._shape, self._scale = labels.shape, (labels.size / min(labels.size, REDUCED_PIXELS)) ** 0.5
         self.known_contrast = contrast
-        self._solver: gridcut.Solver | None = None
+        self._solvers: dict[bool, gridcut.Solver] = {}  # of the grid, and of its blocks
         self._firsts: dict[bool, np.ndarray] = {}  # the object of step 0, final or not
 
     @property
@@ -101,15 +102,42 @@ class Edits:
         """The object if each of its pixels costs `step` times STEP nats less.
 
         D is that of the last cut, without other objects, whose pixels stay.  Of all minimal cuts, that with the fewest
-        pixels is taken, so the objects of ascending steps are nested; also final ones, which have no specks.
+        pixels is taken, so the objects of ascending steps are nested; also final ones, which have no specks.  What is
+        only shown is, of a grid of more than PREVIEW_PIXELS, minimal among objects that consist of blocks of 2 x 2.
         """
         grown = round(step * STEP * UNIT)
-        terms = self._terms[0] + max(grown, 0), self._terms[1] + max(-grown, 0)
         if final not in self._firsts:
-            self._firsts[final] = self._kept(self._cut(self._terms, False), final)
-        mask = self._kept(self._cut(terms, final), final)
+            self._firsts[final] = self._kept(self._grown(0, False, final), final)
+        mask = self._kept(self._grown(grown, final, final), final)
+        terms = self._terms[0] + max(grown, 0), self._terms[1] + max(-grown, 0)
         part, where, is_object = self._on_image(self._firsts[final] != mask, mask, terms, final)
         return self._patch(part, where & (is_object != (self._labels[part] == self._label)), is_object)
+
+    def _grown(self, grown: int, certified: bool, final: bool) -> np.ndarray:
+        """The object of the grid if each of its pixels costs that much less, in 1 / UNIT nats."""
+        if final or self._terms[0].size <= PREVIEW_PIXELS:
+            return self._cut((self._terms[0] + max(grown, 0), self._terms[1] + max(-grown, 0)), certified)
+        source, sink, count, edges = self._blocks
+        terms = source + max(grown, 0) * count, sink + max(-grown, 0) * count
+        height, width = self._terms[0].shape
+        return self._cut(terms, False, edges).repeat(2, 0)[:height].repeat(2, 1)[:, :width]
+
+    @cached_property
+    def _blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict]:
+        """Costs of blocks of 2 x 2 pixels of the grid, their numbers of pixels, and the edges between them."""
+        source, sink = map(sums_of_blocks, self._terms)
+        edges: dict[tuple[int, int], np.ndarray] = {}
+        for (down, right), weight in self._answers.grid.edges().items():
+            for y, x in np.ndindex(2, 2):
+                step = (y + down) // 2, (x + right) // 2
+                part = np.zeros(source.shape, np.int32)
+                own = weight[y::2, x::2]
+                part[: own.shape[0], : own.shape[1]] = own
+                if step == (0, -1):
+                    step, part[:, :-1], part[:, -1] = (0, 1), part[:, 1:].copy(), 0
+                if step != (0, 0):
+                    edges[step] = edges.get(step, 0) + part
+        return source, sink, sums_of_blocks(np.ones(self._terms[0].shape, np.int32)), edges
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +179,7 @@ class Edits:
         """Margins of the cut of the object, without other objects, whose pixels stay."""
         self._cut(self._terms, False)
         shown = at_centres(self._labels == self._label, self._answers.grid.shape)
-        unsure = Unsure(*self._terms, self._answers.grid.edges(), self._solver)
+        unsure = Unsure(*self._terms, self._answers.grid.edges(), self._solvers[True])
         return unsure.margins(shown).on(self._shape)
 
     # Parts of these
@@ -174,13 +202,14 @@ class Edits:
         least = np.minimum(background, foreground)
         return np.minimum(background - least, MAX_PREFERENCE), np.minimum(foreground - least, MAX_PREFERENCE)
 
-    def _cut(self, terms: tuple[np.ndarray, np.ndarray], final: bool) -> np.ndarray:
-        """The object of the minimum cut of the grid, bool; a final one is certified."""
-        if self._solver is None:
-            self._solver = gridcut.Solver(*terms, self._answers.grid.edges(), device="cpu")
+    def _cut(self, terms: tuple[np.ndarray, np.ndarray], final: bool, edges: dict | None = None) -> np.ndarray:
+        """The object of the minimum cut of the grid, or of blocks with edges, bool; a final one is certified."""
+        is_whole = edges is None
+        if is_whole not in self._solvers:
+            self._solvers[is_whole] = gridcut.Solver(*terms, edges or self._answers.grid.edges(), device="cpu")
         else:
-            self._solver.update(source=terms[0], sink=terms[1])
-        cut = self._solver.solve()
+            self._solvers[is_whole].update(source=terms[0], sink=terms[1])
+        cut = self._solvers[is_whole].solve()
         if final:
             cut.check()
         return cut.labels
@@ -205,7 +234,7 @@ class Edits:
         sides = bounds(where) or (slice(0, 0), slice(0, 0))
         ends = [np.searchsorted(places, (side.start, side.stop)) for places, side in zip(lines, sides, strict=True)]
         part = slice(*map(int, ends[0])), slice(*map(int, ends[1]))
-        at = np.ix_(lines[0][part[0]], lines[1][part[1]])
+        at = part if mask.shape == self._shape else np.ix_(lines[0][part[0]], lines[1][part[1]])
         if not is_placed:
             return part, where[at] & self._is_open[part], mask[at]
         marks, smoothness = np.full(self._shape, OPEN, np.int16), SMOOTHNESS * self._scale
@@ -221,6 +250,13 @@ class Edits:
         codes = np.where(where, np.where(is_object, self._label + 1, 1), 0).astype(np.uint8)[inside]
         y, x = rows.start + inside[0].start, columns.start + inside[1].start
         return Patch.of((x, y, x + codes.shape[1], y + codes.shape[0]), codes, self._label, **flags)
+
+
+def sums_of_blocks(values: np.ndarray) -> np.ndarray:
+    """Sums of the values (H, W), int32, of blocks of 2 x 2 pixels."""
+    height, width = values.shape
+    whole = np.pad(values, ((0, height % 2), (0, width % 2)))
+    return whole[::2, ::2] + whole[::2, 1::2] + whole[1::2, ::2] + whole[1::2, 1::2]
 
 
 def painted(stroke: Stroke, shape: Sequence[int], radius: float | None = None) -> tuple[Rectangle, np.ndarray]:

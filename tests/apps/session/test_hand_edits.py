@@ -128,6 +128,37 @@ def test_wider_objects_are_nested_minima(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
+def test_previews_of_blocks_are_nested_minima(seed, monkeypatch):
+    """Of all labellings that are constant in blocks of 2 x 2 pixels, each is the smallest one of minimum energy."""
+    monkeypatch.setattr("apps.session.hand_edits.PREVIEW_PIXELS", 0)
+    rng = np.random.default_rng(seed)
+    image = np.uint8(rng.integers(60, 190, (5, 6 - seed % 2, 3)))
+    shape, places = image.shape[:2], np.arange(9).reshape(3, 3)
+    blocks = places.repeat(2, 0).repeat(2, 1)[: shape[0], : shape[1]]
+    with Session(image, keep="all", device="cpu") as session:
+        session.stroke([(1.5, 1.5)], 0.5)
+        session.stroke([(4.5, 0.5)], 0.5, 0)
+        session.wait()
+        background, foreground = session._answers.terms_of(1, (slice(None), slice(None)))
+        masks = (np.arange(512)[:, None] >> blocks.ravel() & 1).reshape(-1, *shape) > 0
+        last = np.zeros(shape, bool)
+        edges = session._answers.grid.edges()
+        session.wider(0, final=False)
+        edits = session._edits[1]
+        for step in range(-60, 61, 10):
+            total = np.where(masks, foreground - 64 * step, background).sum(axis=(1, 2), dtype=np.int64)
+            for offset, weight in edges.items():
+                for y, x in np.ndindex(shape):
+                    if 0 <= y + offset[0] < shape[0] and 0 <= x + offset[1] < shape[1]:
+                        total += int(weight[y, x]) * (masks[:, y, x] != masks[:, y + offset[0], x + offset[1]])
+            found = edits._grown(64 * step, False, False)
+            best = masks[total == total.min()]
+            np.testing.assert_array_equal(found, best[best.sum(axis=(1, 2)).argmin()])
+            assert (found | last).sum() == found.sum()
+            last = found
+
+
+@pytest.mark.parametrize("seed", range(6))
 def test_a_pushed_edge_is_the_minimum_in_its_disc(seed):
     rng = np.random.default_rng(seed)
     image, truth = disc_scene(14, 16, seed)
