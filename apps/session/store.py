@@ -354,8 +354,11 @@ def digest_of(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
 
 
 def hints_in(stored: Stored, shape: tuple[int, int]) -> Hints:
-    """What the records say to `cutmatch segment`, with all objects as one, as which the object found is continued."""
-    from apps.session.canvas import Canvas
+    """What the records say to `cutmatch segment`, with all objects as one, as which the object found is continued.
+
+    Pixels set by hand become marks, so that they stay.
+    """
+    from apps.session.canvas import Canvas, Overlay
 
     records = effective(stored.history.records)
     canvas = Canvas(shape, shape)
@@ -363,7 +366,9 @@ def hints_in(stored: Stored, shape: tuple[int, int]) -> Hints:
     boxes, locator = boxes_of(records), locators_of(records).get(OBJECT)
     mask = locator.pixels.values() if isinstance(locator, MaskHint) else None
     found = None if stored.labels is None else stored.labels > 0
-    marks = canvas.all_marks()
+    marks, overlay = canvas.all_marks(), Overlay(shape, shape)
+    overlay.change_to(records)
+    overlay.paste(marks)
     is_apart = boxes and len({*labels_in(marks), *boxes} - {BACKGROUND}) > 1  # a box would exclude the other objects
     if (locked := objects_of(records).locked) or is_apart:
         kept = paste(np.zeros(shape, np.uint8), locked.values()) > 0 if found is None else found

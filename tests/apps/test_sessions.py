@@ -7,8 +7,9 @@ from PIL import Image
 from apps import cli
 from apps.common.images import read_image
 from apps.segmentation.hints import Hints, ObjectOptions
-from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.strokes import marks_of
+from apps.session import Session
 from apps.session.store import Store, hints_in, stored_of
 
 
@@ -132,3 +133,22 @@ def test_bad_lines(files, scene, given, arguments, message, rejects):
     (files / "mine.sqlite").write_text("{}")
     words = [files / word if word.endswith((".sqlite", ".png", ".txt")) else word for word in arguments]
     rejects(["segment", files / "photo.png", *words, "--out", files / "out"], message, files)
+
+
+def test_pixels_set_by_hand_stay_when_the_command_continues(files):
+    """As object and as background."""
+    rgb = read_image(files / "photo.png")
+    with Session(rgb, device="cpu") as session:
+        session.stroke([(15, 16)], 3)
+        session.stroke([(2, 2), (30, 2)], 1, 0)
+        session.wait()
+        session.solid([(29, 29)], 2)
+        session.solid([(15, 16)], 2, taken=True)
+        session.save(files / "s.sqlite", "photo.png")
+    hints = load(files / "s.sqlite", rgb)
+    assert (hints.strokes[28:30, 28:30] == OBJECT).all()
+    assert (hints.strokes[15:17, 14:16] == BACKGROUND).all()
+    assert run(files, "--resume-session", "s.sqlite") == 0
+    found = read_mask(files)
+    assert found[28:30, 28:30].all()
+    assert not found[15:17, 14:16].any()

@@ -380,6 +380,10 @@ export class App {
 
   /** @param {string} tool */
   setTool(tool) {
+    if (this.axis >= 0 && BY_HAND.includes(`tool-${tool}`)) {
+      panel.hint("Select, Solid, Push and Width change images only. In a volume, draw strokes, or a box", "error");
+      return;
+    }
     if (tool !== this.tool) panel.sayTool(tool);
     this.tool = tool;
     choose(TOOLS.map((name) => $(`tool-${name}`)), $(`tool-${tool}`));

@@ -7,11 +7,13 @@ import { inputOf } from "./elements.js";
 /** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
 
 const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
+const TURN = 8;                // CSS pixels to the side that change the tolerance by one
 
 export class Pen {
   #number = Date.now() % 2 ** 31;
   /** @type {Drawing | null} */
   #drawing = null;
+  #turned = 0;   // CSS pixels since the tolerance changed
 
   /** @param {App} app */
   constructor(app) { this.app = app; }
@@ -19,15 +21,25 @@ export class Pen {
   /**
    * Send the parts of a stroke that is being drawn as previews; each starts with the last point of the one before.
    * @param {DrawnStroke} stroke
+   * @param {boolean} again   whether it is answered in another way, though it has no further points
    */
-  changed(stroke) {
+  changed(stroke, again = false) {
     const known = this.#drawing, now = performance.now(), count = stroke.points.length / 2;
     const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
     this.#drawing = drawing;
     this.app.drawTop();
-    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || (!stroke.edit && this.app.state.labels.length < 2)) return;
+    if (now - drawing.time < PREVIEW_INTERVAL || (count <= drawing.sent && !again) || (!stroke.edit && this.app.state.labels.length < 2)) return;
     this.#send(drawing, false);
     [drawing.time, drawing.sent] = [now, count];
+  }
+
+  /** Change the tolerance of what is being selected. @param {number} by   CSS pixels */
+  turn(by) {
+    const slider = inputOf("tolerance"), steps = Math.trunc((this.#turned += by) / TURN);
+    this.#turned -= TURN * steps;
+    slider.value = String(Number(slider.value) + steps);
+    slider.dispatchEvent(new Event("input"));
+    if (this.#drawing) this.changed(this.#drawing.stroke, true);
   }
 
   /** @param {Drawing} drawing @param {boolean} final */

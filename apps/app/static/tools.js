@@ -113,7 +113,9 @@ export class Tools {
     this.cross = null;
     this.pointer = event.pointerType === "touch" ? null : place;
     if (before) {
-      if (this.stroke) {
+      if (this.stroke?.edit === "select" && event.shiftKey) {
+        this.host.pen.turn(place[0] - before[0]);
+      } else if (this.stroke) {
         const events = event.getCoalescedEvents?.() ?? [];
         for (const one of events.length ? events : [event]) this.#extend(this.stroke, this.view.toImage(...this.#place(one)));
         this.host.pen.changed(this.stroke);

@@ -1,10 +1,13 @@
 """Edits by hand: pixels that nothing changes, outlines that are cut again, objects that grow and shrink."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 from apps.common.images import InputError
 from apps.session import Session
+from apps.session.session_records import Patch
 from tests.apps.session.scenes import disc_scene, near_polyline
 from tests.apps.session.test_exact_answers import random_step
 from tests.tiers import in_quick_tier
@@ -38,9 +41,28 @@ def test_solid_pixels_move_nothing_else(session):
     assert 3 not in session.labels
 
 
+def random_edit(session, rng, objects):
+    """One use of a tool that sets pixels, except solid ones; or a preview of it."""
+    height, width = session.shape
+    points = rng.uniform((0, 0), (width, height), (2, 2))
+    label, taken, final = int(rng.integers(1, objects + 1)), bool(rng.random() < 0.4), bool(rng.random() < 0.7)
+    tool = rng.choice(["push", "select", "wider", "drop_preview", "margins"])
+    if tool == "push":
+        session.push(points, float(rng.uniform(0.5, 6)), label, final=final, taken=taken)
+    elif tool == "select":
+        session.select(points, 1.5, label, tolerance=float(rng.uniform(1, 40)), final=final, taken=taken)
+    elif tool == "wider":
+        session.wider(int(rng.integers(-20, 21)), label, final=final)
+    elif tool == "margins":
+        with contextlib.suppress(InputError):  # there is no cut
+            session.margins(label)
+    else:
+        session.drop_preview()
+
+
 @pytest.mark.parametrize("seed", in_quick_tier(range(1000), lambda seed: seed < 12))
 def test_nothing_changes_solid_pixels(seed, tmp_path):
-    """Whatever is drawn, undone, redone and stored later."""
+    """Whatever is drawn, cut again, selected, made wider, undone, redone and stored later."""
     rng = np.random.default_rng(seed)
     image, _ = disc_scene(*rng.integers(20, 40, 2), seed)
     height, width = image.shape[:2]
@@ -55,11 +77,11 @@ def test_nothing_changes_solid_pixels(seed, tmp_path):
             expected[drawn(expected.shape, points, radius)] = 0 if taken else label
         count = len(session._history.records)
         for _ in range(8):
-            random_step(session, rng, 2)
+            (random_step if rng.random() < 0.5 else random_edit)(session, rng, 2)
             while len(session._history.records) < count and session.redo():
                 pass
             kinds = [one["kind"] for one in session.strokes]
-            if kinds.count("patch") < 2 or "erase" in kinds:
+            if sum(isinstance(one, Patch) and one.is_firm for one in session.records) < 2 or "erase" in kinds:
                 break  # all was removed, or erased
             if rng.random() < 0.3:
                 session.wait()
