@@ -7,11 +7,11 @@ Needs a folder of frame pairs with ground truth (--data, or CUTMATCH_FLOW_DATA i
     flyingchairs/NAME-img0.ppm  NAME-img1.ppm  NAME-gt.flo
 
 Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel with known ground
-truth, and seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points, and the
+truth, and processor seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points, and the
 share of cells of 16 pixels with a correct point.  Large motion: pairs of benchmarks/large_motion.py.  Clip
 (benchmarks/flow_clip.py): EPE and seconds per pair, each pair alone and in a sequence.  Every assignment, and the cut
 of the fusion, is certified before its row is printed.  Methods run alternately on each pair, after one untimed call;
-seconds are the median of --repeats.
+seconds, of all threads, are the median of --repeats.
 """
 
 import time
@@ -134,9 +134,9 @@ def dense_table(cases, repeats):
             for name, method in DENSE.items():
                 taken = []
                 for _ in range(repeats):
-                    start = time.perf_counter()
+                    start = time.process_time()
                     found = method(case)
-                    taken.append(time.perf_counter() - start)
+                    taken.append(time.process_time() - start)
                     cuts.check()
                 scores[name].append(score_flow(found, case.truth, case.known))
                 seconds[name].append(float(np.median(taken)))
@@ -153,7 +153,7 @@ def dense_table(cases, repeats):
             row = [f"{by_image.epe:.3f}", f"{pooled.epe:.3f}", f"{by_image.aae:.2f}", f"{by_image.fl:.2f}"]
             rows.append([kind, name, str(len(which)), *row, f"{pooled.fl:.2f}", f"{time_taken:.3f}"])
     columns = ["set", "method", "pairs", "EPE by image", "EPE pooled", "AAE by image", "Fl % by image", "Fl % pooled"]
-    return f"{text}{markdown([*columns, 's'], rows)}\n\n{cuts.checked} fusion cuts, each checked ✓"
+    return f"{text}{markdown([*columns, 'processor s'], rows)}\n\n{cuts.checked} fusion cuts, each checked ✓"
 
 
 def mutual_sift(case):
@@ -188,15 +188,15 @@ def sparse_table(cases):
                 found, taken = [], []
                 for case in cases:
                     if case.kind == kind:
-                        start = time.perf_counter()
+                        start = time.process_time()
                         matches = method(case)
-                        taken.append(time.perf_counter() - start)
+                        taken.append(time.process_time() - start)
                         assignments.check()
                         found.append(points_right(*matches, case))
                 count, error, within, right, cells = np.mean(found, axis=0)
                 row = [f"{count:.0f}", f"{error:.2f}", f"{within:.2f}", f"{right:.0f}", f"{cells:.1f}"]
                 rows.append([kind, name, *row, f"{np.mean(taken):.3f}"])
-    columns = ["set", "method", "points", "mean EPE", "within 3 px %", "right", "cells %", "s"]
+    columns = ["set", "method", "points", "mean EPE", "within 3 px %", "right", "cells %", "processor s"]
     return f"## Sparse matches\n\n{markdown(columns, rows)}\n\n{assignments.checked} assignments, each checked ✓"
 
 
