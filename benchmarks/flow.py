@@ -7,11 +7,11 @@ Needs a folder of frame pairs with ground truth (--data, or CUTMATCH_FLOW_DATA i
     flyingchairs/NAME-img0.ppm  NAME-img1.ppm  NAME-gt.flo
 
 Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel with known ground
-truth, and processor seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points, and the
-share of cells of 16 pixels with a correct point.  Large motion: pairs of benchmarks/large_motion.py.  Clip
+truth, and processor seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points,
+and the share of cells of 16 pixels with a correct point.  Large motion: pairs of benchmarks/large_motion.py.  Clip
 (benchmarks/flow_clip.py): EPE and seconds per pair, each pair alone and in a sequence.  Every assignment, and the cut
 of the fusion, is certified before its row is printed.  Methods run alternately on each pair, after one untimed call;
-seconds, of all threads, are the median of --repeats.
+seconds are the median of --repeats.
 """
 
 import time

@@ -14,10 +14,12 @@ A box is segmented in the part of the image `around` it, so the labels do not de
 are found as one is.  The starts by depth in the box are of one kind, and each start of `rival_of` is of its own.  Of
 each kind, the result of least C is taken, and of these the one of least
 
-    C(x) / n  -  SPAN_COST * s(x)
+    C(x)  +  O(x)  -  SPAN_COST * s(x)
 
-with n the pixels of the box, and s the share of it that the rectangle around the object covers: a user draws a box that
-touches the object.  Edges count by the size of the part, as in large images, so an enlarged image has the same object.
+with s the pixels of the rectangle around the object, as a user draws a box that touches it, and O the sum of log p / q
+over the pixels of x that are not in all of these results, p the frequency of their colour outside the box, and q in the
+pixels that are in all.  C alone is small for an object with all that is as dark as it, O if this is also outside the
+box.  Edges count by the size of the part, as in large images, so an enlarged image has the same object.
 Where more than 1 - ALIKE of what is further away has colours that the ring around the box lacks, such as those of
 another scene, only the pixels of the box and the ring are compared.  If another result differs and is worse by less
 than UNDECIDED, the image does not decide, and the result has it as its `rival`.
@@ -74,7 +76,8 @@ BOX_SPAN = 0.5  # least share of the width, and of the height, of a box that its
 BIN = 3.0  # Lab units: side of a bin
 AROUND = 0.5  # of a box's side: width of the part of the image around it
 WIDE_BIN, ALIKE = 10.0, 0.95  # Lab units, and share of the pixels whose bins occur in the ring around a box
-SPAN_COST = 0.3  # nats per pixel of a box that the rectangle around its object does not cover
+LIKENESS_BIN, MAX_LIKENESS = 8.0, 3.0  # Lab units, and nats of a pixel, by the colours of other pixels
+SPAN_COST = 0.5  # nats per pixel of a box that the rectangle around its object does not cover
 UNDECIDED = 0.02  # nats per pixel of a box, by which the best result must be better than others
 UNSURE = 0.5  # nats per pixel, for which pixels of a result that is unsure change
 SAME = 0.9  # overlap from which two results are one
@@ -353,7 +356,7 @@ def is_plausible(mask: np.ndarray, marks: np.ndarray) -> bool:
 
 
 def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dict, near: np.ndarray | bool) -> Found:
-    """The result of least C; in a box, of those of each kind the one of least C and SPAN_COST, as above.
+    """The result of least C; in a box, of those of each kind the one of least C with O and SPAN_COST, as above.
 
     near   pixels beside the box, bool (H, W), or True without a box
 
@@ -363,21 +366,33 @@ def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dic
         return kinds[0][0]
     box = None if near is True else bounds(hints.marks == OPEN)
     among = True if box is None else _like_the_ring(view, hints, near)
-    ranked: list[tuple[float, int, Found]] = []
+    found: list[tuple[float, Found]] = []
     for kind in kinds:
         costs = [colour_cost(view.palette, one.mask, among) + outline_cost(one.mask, edges) for one in kind]
-        best = kind[np.argmin(costs)]
-        if box is None or len(kinds) == 1:
-            return best
-        span = bounds(best.mask)
-        covered = (area(span) if span else 0) / area(box)
-        ranked.append((min(costs) / area(box) - SPAN_COST * covered, len(ranked), best))
+        found.append((min(costs), kind[np.argmin(costs)]))
+    if box is None or len(kinds) == 1:
+        return found[0][1]
+    shared = np.logical_and.reduce([one.mask for _, one in found])
+    like_outside = _likeness(view, (hints.marks == BACKGROUND) & among, shared)
+    ranked: list[tuple[float, int, Found]] = []
+    for cost, one in found:
+        covered = area(span) if (span := bounds(one.mask)) else 0
+        cost += float(view.counts(one.mask & ~shared) @ like_outside) - SPAN_COST * covered
+        ranked.append((cost / area(box), len(ranked), one))
     (least, _, best), *others = sorted(ranked)
     for cost, _, other in others:
         same = SAME * np.count_nonzero(best.mask | other.mask)
         if cost < least + UNDECIDED and np.count_nonzero(best.mask & other.mask) < same:
             return best._replace(rival=other.labels)
     return best
+
+
+def _likeness(view: ImageView, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Log of how much more frequent each colour of the palette is in one mask than in another, up to MAX_LIKENESS."""
+    bins = _bins_of(view.palette, LIKENESS_BIN)
+    counts = [np.bincount(bins, view.counts(mask)) + 0.5 for mask in (one, other)]
+    first, second = (np.log(count / count.sum()) for count in counts)
+    return np.clip(first - second, -MAX_LIKENESS, MAX_LIKENESS)[bins]
 
 
 def _like_the_ring(view: ImageView, hints: Hints, near) -> np.ndarray | bool:
