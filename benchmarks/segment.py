@@ -10,7 +10,7 @@ An image counts as failed, in the last column, where a method raises, which scor
 IoU is below 10 %.
 error %: wrong pixels among those the input leaves open; IoU and boundary F (2 pixels) of the object; means
 over images, without the undecided band of the ground truth.  Both run on one thread, alternately on each image,
-after one untimed call.
+after one untimed call; seconds are those of the processor, which other programs disturb less.
 
 Several boxes: images composed of these photographs (benchmarks/box_scenes.py), in which every box has an object.
 grabCut runs in each box's crop, with the same margin.  IoU is of single objects.
@@ -121,12 +121,12 @@ def measure(kind, cases):
     ours(cases[0][1], cases[0][3])  # compiles
     for _, rgb, truth, marks in cases:
         for name, method in METHODS.items():
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 mask = method(rgb, marks)
             except (cv2.error, InputError):
                 mask = np.zeros(marks.shape, bool)
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(time.process_time() - start)
             scores[name].append(score(mask, truth, marks))
             failed[name] += scores[name][-1]["iou_percent"] < FAILED_IOU
     for name in METHODS:
@@ -156,7 +156,9 @@ def large_timing(data, repeats=3):
         size = (round(marks.shape[1] * scale), round(marks.shape[0] * scale))
         rgb = np.clip(cv2.resize(rgb, size, interpolation=cv2.INTER_CUBIC), 0, 1)
         marks = cv2.resize(marks.view(np.uint8), size, interpolation=cv2.INTER_NEAREST).view(np.int8)
-        seconds, _ = rounds({name: partial(method, rgb, marks) for name, method in METHODS.items()}, repeats)
+        seconds, _ = rounds(
+            {name: partial(method, rgb, marks) for name, method in METHODS.items()}, repeats, clock=time.process_time
+        )
         mine, theirs = (seconds[name] for name in METHODS)
         rows.append([kind, f"{size[0]}x{size[1]}", f"{mine:.2f}", f"{theirs:.2f}", f"{theirs / mine:.1f}"])
     return markdown(["3 megapixels", "size", "cutmatch s", "cv2.grabCut s", "ratio"], rows)
@@ -174,7 +176,7 @@ def boxes_table(data, images=BOX_IMAGES):
             if not seed:
                 label_boxes(rgb, boxes)  # compiles
             for name, method in zip(METHODS, (ours_of_boxes, grabcut_of_boxes), strict=True):
-                labels, taken = timed(partial(method, rgb, boxes))
+                labels, taken = timed(partial(method, rgb, boxes), time.process_time)
                 seconds[name] += taken
                 ious[name] += [_iou(labels == value, truth == value) for value in range(1, len(boxes) + 1)]
         for name, values in ious.items():

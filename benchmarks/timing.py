@@ -13,14 +13,14 @@ from benchmarks.table import ROOT
 MAX_SECONDS = 1.0  # of `microseconds`
 
 
-def timed(run) -> tuple:
+def timed(run, clock=time.perf_counter) -> tuple:
     """What a callable returns, and its seconds."""
-    begin = time.perf_counter()
+    begin = clock()
     found = run()
-    return found, time.perf_counter() - begin
+    return found, clock() - begin
 
 
-def rounds(runs: dict, repeats: int, once_above: float = float("inf")) -> tuple[dict, dict]:
+def rounds(runs: dict, repeats: int, once_above: float = float("inf"), clock=time.perf_counter) -> tuple[dict, dict]:
     """Median seconds and the last results of several callables, {name: callable}.
 
     Every round runs each of them once, so that a slow spell of the machine falls on all alike; one that takes more than
@@ -32,7 +32,7 @@ def rounds(runs: dict, repeats: int, once_above: float = float("inf")) -> tuple[
         for name, run in runs.items():
             if turn and seconds[name][0] > once_above:
                 continue
-            results[name], taken = timed(run)
+            results[name], taken = timed(run, clock)
             seconds[name].append(taken)
     return {name: median(times) for name, times in seconds.items()}, results
 
