@@ -53,6 +53,7 @@ ACTIONS: dict[str, dict[str, type]] = {
     "wider": {"label": int, "step": int, "final": bool},
     "select": {"label": int, "points": list, "radius": float, "tolerance": float, "taken": bool, "final": bool},
     "drop_preview": {},
+    "take_rival": {},
     "look": {"label": int, "axis": int, "index": int},
     "save": {"kinds": list},
     "approve": {"kinds": list},

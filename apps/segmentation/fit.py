@@ -101,7 +101,7 @@ class Found(NamedTuple):
     small    of the reduced image, for a large one, or of the part of the image around a box; or None
     where    this part, for a box; or None
     models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
-    rival    other labels that fit a box about as well; or None
+    rival    another result that fits a box about as well; or None
     unsure   pixels that change for UNSURE nats each, per pixel of the object; None unless asked for
     """
 
@@ -112,7 +112,7 @@ class Found(NamedTuple):
     solved: Any
     small: "Found | None" = None
     where: Rectangle | None = None
-    rival: np.ndarray | None = None
+    rival: "Found | None" = None
     unsure: float | None = None
 
     @property
@@ -182,8 +182,12 @@ def find_labels(
         best = min(found, key=lambda one: one.energies[-1])
     best = with_parts_reassigned(at, said, best, edges(), device)
     clock.charge("parts")
-    best = tidy(view, hints, best if at is view else _placed(view, hints, at, said, best, clock), clock)
-    return best if where is None else _of_whole(best, where, every)
+
+    def finished(one: Found) -> Found:
+        one = tidy(view, hints, one if at is view else _placed(view, hints, at, said, one, clock), clock)
+        return one if where is None else _of_whole(one, where, every)
+
+    return finished(best)._replace(rival=None if best.rival is None else finished(best.rival))
 
 
 def _begun(view: ImageView, hints: Hints, device: DeviceName, clock: Clock, check: Check) -> Hints:
@@ -219,8 +223,7 @@ def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
     if location is not None:
         location = whole(interpolated(location, part.labels.shape))
     models = part.models._replace(location=location)
-    rival = None if part.rival is None else whole(part.rival)
-    return Found(whole(part.labels), models, part.energies, hints.marks, part.solved, part, where, rival, part.unsure)
+    return part._replace(labels=whole(part.labels), models=models, marks=hints.marks, small=part, where=where)
 
 
 def at_working_size(view: ImageView, hints: Hints) -> tuple[ImageView, Hints]:
@@ -383,7 +386,7 @@ def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dic
     for cost, _, other in others:
         same = SAME * np.count_nonzero(best.mask | other.mask)
         if cost < least + UNDECIDED and np.count_nonzero(best.mask & other.mask) < same:
-            return best._replace(rival=other.labels)
+            return best._replace(rival=other)
     return best
 
 
@@ -429,8 +432,7 @@ def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Fo
     costs, how = at.costs(small.models).everywhere(said.marks), (hints.options.soft_strokes, view.closed)
     labels = placed_outline(view.image(), hints.marks, guess, costs, smoothness, *how, small.models.values)
     clock.charge("outline")
-    rival = None if small.rival is None else at_centres(small.rival, view.shape)
-    return small._replace(labels=labels, small=small, rival=rival)
+    return small._replace(labels=labels, small=small)
 
 
 def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:

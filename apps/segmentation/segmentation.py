@@ -65,7 +65,6 @@ from apps.common.suggestions import suggests
 from apps.segmentation import connected_parts
 from apps.segmentation.fit import find_labels
 from apps.segmentation.hints import ROUNDS, Hints, ObjectOptions, combine, remarks_on
-from apps.segmentation.marks import BACKGROUND
 from apps.segmentation.masks import mask_of
 from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of
@@ -269,7 +268,7 @@ def segment_marked(
     found = find_labels(ImageView(lambda: rgb, marks.shape), hints, device, clock, is_compared=is_compared)
     mask = connected_parts.fill_holes(found.mask, marks) if hints.options.fill_holes else found.mask
     clock.charge("parts")
-    rival = None if found.rival is None else found.rival > BACKGROUND
+    rival = None if found.rival is None else found.rival.mask
     how = clock.total(), found.solved.device, found.solved.method
     return Segmentation(mask, marks, found.energies, *how, rival, found.unsure, (rgb, hints))
 

@@ -182,6 +182,11 @@ class Edits:
         unsure = Unsure(*self._terms, self._answers.grid.edges(), self._solvers[True])
         return unsure.margins(shown).on(self._shape)
 
+    def replaced(self, mask: np.ndarray) -> Patch:
+        """The object with the pixels of a mask of the image, bool (H, W), except for those of other objects."""
+        everywhere = slice(0, self._shape[0]), slice(0, self._shape[1])
+        return self._patch(everywhere, self._is_open & (mask != (self._labels == self._label)), mask)
+
     # Parts of these
 
     @cached_property

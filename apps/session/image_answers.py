@@ -109,6 +109,7 @@ class ImageAnswers:
         self._labels = np.zeros(self._view.shape, np.int16)
         self._shown: Shown | None = None
         self.is_exact = True
+        self.rival: np.ndarray | None = None  # another object that fits the box about as well as the one shown
 
     def _close(self, closed: np.ndarray | None) -> None:
         """Let the cuts leave out the pixels of locked objects."""
@@ -186,7 +187,7 @@ class ImageAnswers:
         change = self._canvas.change_to(records)
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
-        self._objects, models = objects_of(records), self._models
+        self._objects, models, self.rival = objects_of(records), self._models, None
         start = Start.of(records, self.shape)
         if start != self._start or self._canvas.closed is not self._view.closed:
             self._start, self._shown, models = start, None, None
@@ -258,6 +259,8 @@ class ImageAnswers:
             if boxed is not None:
                 self._boxed = start.boxes, boxed
             self._use(models, shown, few, records)
+            if self.is_exact and found.rival is not None:
+                self.rival = found.rival.mask
         publish()
 
     def _use(self, models: Models, shown: Shown | None, few: np.ndarray, records: Sequence[Record]) -> None:

@@ -77,6 +77,7 @@ MAX_STEP = 100
 MARK_SOMETHING = "mark the object"
 MARK_BACKGROUND = "mark the background"
 MARK_OBJECT = "mark an object"
+OTHER_OBJECT = "another object fits the box"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -330,6 +331,21 @@ class Session(Uncopied):
             raise InputError(f"tolerance must be 0.5 to {MAX_STEP}, got {tolerance}")
         with self._edits_of(label) as edits:
             self._patch(edits.select(stroke, float(tolerance), final), final)
+
+    @property
+    def rival(self) -> np.ndarray | None:
+        """Another object that fits a box about as well as the one shown, bool (H, W); None without one."""
+        with self._lock:
+            self._settle()
+            return self._answers.rival if self._overlay is None or not patched_labels(self._history.records) else None
+
+    def take_rival(self) -> None:
+        """Show the pixels of `rival` instead of the object in the box, until strokes cover them; `undo` restores it."""
+        with self._lock:
+            if (rival := self.rival) is None:
+                raise InputError("no other object fits the box about as well; draw a stroke on the object meant")
+            with self._edits_of(max(self._answers.present())) as edits:
+                self._patch(edits.replaced(rival), final=True)
 
     def margins(self, label: int = 1) -> Margins:
         """What it would cost to change the labels of an object's pixels and of those around it: where to look next.
@@ -708,7 +724,7 @@ class Session(Uncopied):
         certified   whether `result` certified these labels, as `SessionResult` describes
         exact       whether the labels are a cut for all strokes and the current models (above a megapixel, `segment`'s)
         pending     whether better labels are being computed
-        message     what to mark next, or an empty string
+        message     what to mark next, or that there is a `rival`, or an empty string
         labels      the labels marked, ascending
         undo, redo  whether there is a record to remove, or to repeat
         """
@@ -722,7 +738,7 @@ class Session(Uncopied):
                 "certified": self._certified_version == self._version,
                 "exact": self._answers.is_exact,
                 "pending": self._worker.is_pending,
-                "message": _message(values),
+                "message": _message(values) if self.rival is None else OTHER_OBJECT,
                 "labels": list(values),
                 "undo": bool(self._history.records),
                 "redo": bool(self._history.undone) and self._history.is_final,

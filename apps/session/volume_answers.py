@@ -53,7 +53,7 @@ class VolumeAnswers:
     The caller holds `lock` in all methods except `refine`, which runs in the worker and takes it where it needs it.
     """
 
-    is_reduced = False
+    is_reduced, rival = False, None
 
     def __init__(self, volume, spacing, keep: str, device: DeviceName, lock: threading.RLock):
         self._view = VolumeView(volume, SPACING if spacing is None else spacing)

@@ -66,7 +66,7 @@ def test_a_box_prefers_the_labelling_that_it_fits():
             view, hints, [[one] for one in results], view.edges(is_box=True), rival_of(view, hints).near
         )
         names = [k for k, one in enumerate(results) if one.labels is best.labels]
-        return names[0], None if best.rival is None else [one.labels is best.rival for one in results].index(True)
+        return names[0], None if best.rival is None else [one is best.rival for one in results].index(True)
 
     assert chosen((10,), (10, 40), (40,)) == (1, None)
     assert chosen((10, 40), (10, 40)) == (0, None)

@@ -340,10 +340,11 @@ export class App {
   undo() { this.edit("undo"); }
   redo() { this.edit("redo"); }
   clear() { this.edit("clear"); }
+  takeRival() { if (this.state.message === panel.RIVAL) this.edit("take_rival"); }
   cancel() { this.tools.cancel(); }
 
   /**
-   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "clean_up" | "unlock" | "delete" | "wider" | "drop_preview" | "export_approved"} what
+   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "clean_up" | "unlock" | "delete" | "wider" | "drop_preview" | "take_rival" | "export_approved"} what
    * @param {{ [argument: string]: unknown }} details
    */
   edit(what, details = {}) {

@@ -5,6 +5,7 @@ import { $, buttonOf, inputOf } from "./elements.js";
 
 /** @import { Item, State } from "./socket.js" */
 
+export const RIVAL = "another object fits the box";
 /** @type {Record<string, [string, string]>} */
 const HINTS = {   // for a mouse, and for a finger
   "mark the object": ["Mark the object with the left button, or press R and drag a box around it", "Draw on the object, or tap Find in box and drag a box around it"],
@@ -12,6 +13,7 @@ const HINTS = {   // for a mouse, and for a finger
   "save or correct": ["If the outline fits, save. Otherwise paint more of the object, or the background with the right button",
     "If the outline fits, tap Save. Otherwise draw what is missing, or tap Background and draw what is too much"],
   "mark an object": ["Now mark the object with the left button", "Now tap Object, and draw on it"],
+  [RIVAL]: ["Another object fits the box as well: T shows it", "Another object fits the box as well: draw on what is missing or too much"],
 };
 /** @type {Record<string, string>} */
 const TOOL_HINTS = {

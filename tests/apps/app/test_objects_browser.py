@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from tests.apps.app.browser_page import COUNT, PLACES, no_errors, row
+from tests.apps.session.scenes import photo_of_two_objects
 from tests.chromium import IN_BROWSER
 
 pytestmark = IN_BROWSER
@@ -210,4 +211,28 @@ def test_a_label_map_is_corrected_object_by_object(cells, browse):
     assert not (found[:, 110:] == 1).any()  # no pixel at the outlines of other cells, which have the same colours
     assert ((found == 1) == (disc_labels() == 1)).mean() > 0.99
     page.screenshot("label-map-corrected")
+    assert no_errors(page)
+
+
+def test_the_other_object_that_fits_a_box(tmp_path, browse):
+    """The page says that there is one, and T shows it; undo shows the first again."""
+    photo, (x0, y0, x1, y1) = photo_of_two_objects()
+    Image.fromarray(photo).save(tmp_path / "photo.png")
+    page = browse("photo.png", "--out", "out")
+    page.keys("t")  # nothing yet
+    page.keys("r")
+    page.drag([(x0, y0), (x1, y1)])
+    page.until("document.body.textContent.includes('Another object fits the box as well: T shows it')")
+    page.settled()
+    first = page.labels() == 1
+    page.screenshot("rival")
+    page.keys("t")
+    page.until("!document.body.textContent.includes('Another object fits')")
+    page.settled()
+    second = page.labels() == 1
+    assert np.count_nonzero(first & second) < 0.9 * np.count_nonzero(first | second)
+    assert min(np.count_nonzero(first), np.count_nonzero(second)) > 100
+    page.keys("z", control=True)
+    page.until("document.body.textContent.includes('Another object fits')")
+    np.testing.assert_array_equal(page.labels() == 1, first)
     assert no_errors(page)

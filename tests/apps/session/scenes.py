@@ -1,11 +1,14 @@
 """Scenes, and an independent computation of what a session must show."""
 
 from itertools import pairwise
+from pathlib import Path
 
+import cv2
 import numpy as np
 from scipy import ndimage
 
 import gridcut
+from apps.common.images import read_image, to_bytes
 from apps.segmentation.terms import FORBIDDEN
 from apps.session.session_records import Box, Lock, Marks, MaskHint, Stroke, Unlock, effective
 
@@ -125,3 +128,9 @@ def touching(labels, marks):
             if not (marks[part == number] == value).any():
                 out[part == number] = 0
     return out
+
+
+def photo_of_two_objects():
+    """A photograph, uint8 (H, W, 3), and a box in it that two objects fit."""
+    photo = to_bytes(read_image(Path(__file__).parents[3] / "data" / "astronaut.jpg"))
+    return cv2.resize(photo, (256, 256), interpolation=cv2.INTER_AREA), (26, 81, 80, 157)

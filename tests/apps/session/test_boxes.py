@@ -6,11 +6,15 @@ from PIL import Image
 
 from apps import cli, segment, segment_labels
 from apps.common.images import InputError
+from apps.segmentation import fit
+from apps.segmentation.hints import Hints
+from apps.segmentation.model import ImageView
+from apps.segmentation.strokes import marks_of_box
 from apps.session import Session
 from apps.session.canvas import Canvas
 from apps.session.session_records import boxes_of, make_stroke
 from tests.apps.conftest import iou
-from tests.apps.session.scenes import near_polyline
+from tests.apps.session.scenes import near_polyline, photo_of_two_objects
 
 BOXES = {1: (6, 4, 34, 34), 2: (38, 8, 70, 42), 3: (14, 34, 38, 56)}
 
@@ -161,3 +165,42 @@ def test_a_box_of_another_object_in_a_volume_is_refused():
         with pytest.raises(InputError, match="a box in a volume finds object 1; draw strokes for object 2"):
             session.box((2, 2, 1, 11, 10, 5), label=2)
         np.testing.assert_array_equal(session.labels, before)
+
+
+def test_the_other_object_that_fits_a_box():
+    photo, box = photo_of_two_objects()
+    with pytest.warns(UserWarning, match="another object fits the box"):
+        found = segment(photo, box=box, device="cpu")
+    with Session(photo, device="cpu") as session:
+        assert session.rival is None
+        with pytest.raises(InputError, match="no other object"):
+            session.take_rival()
+        session.box(box)
+        session.wait()
+        assert session.state["message"] == "another object fits the box"
+        np.testing.assert_array_equal(session.mask, found.mask)
+        np.testing.assert_array_equal(session.rival, found.rival)
+        session.take_rival()
+        session.wait()
+        np.testing.assert_array_equal(session.mask, found.rival)
+        assert (session.rival, session.state["message"]) == (None, "")
+        assert session.result().certified
+        session.undo()
+        session.wait()
+        np.testing.assert_array_equal(session.mask, found.mask)
+        np.testing.assert_array_equal(session.rival, found.rival)
+        session.stroke([(40, 100), (50, 110)], 2)
+        session.wait()
+        assert session.rival is None
+
+
+def test_the_other_object_of_a_large_image(monkeypatch):
+    """It is an object of the full image, too."""
+    photo, box = photo_of_two_objects()
+    monkeypatch.setattr(fit, "BOX_PIXELS", 9000)
+    marks = marks_of_box(box, photo.shape[:2])
+    found = fit.find_labels(ImageView(lambda: photo, marks.shape), Hints(marks), "cpu")
+    assert found.small.small is not None
+    assert found.rival.small.small is not None
+    assert found.rival.labels.shape == marks.shape
+    assert 0 < np.count_nonzero(found.rival.mask) == np.count_nonzero(found.rival.mask & (marks != 0))
