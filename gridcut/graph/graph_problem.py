@@ -75,7 +75,7 @@ def check_graph(graph) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
         return _of_matrix(graph)
     raise TypeError(
         "graph must be a SciPy sparse matrix or array, or a tuple (indptr, indices, capacity, shape); "
-        f"got {type(graph).__name__}"
+        f"got {type(graph).__name__} (of networkx, pass networkx.to_scipy_sparse_array)"
     )
 
 
@@ -278,11 +278,6 @@ class Network(NamedTuple):
     indices: np.ndarray
     capacity: np.ndarray
     infinite: np.ndarray
-
-    def has_entries_of(self, other: "Network") -> bool:
-        """Whether nodes and entries are the same, in the same order."""
-        pairs = (self.indptr, other.indptr), (self.indices, other.indices)
-        return self.nodes == other.nodes and all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
 
 def networkx_problem(graph: NetworkxGraph, source: Any, sink: Any) -> tuple[GraphProblem, list]:

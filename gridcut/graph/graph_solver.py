@@ -9,19 +9,15 @@ from gridcut.core.problem import as_capacity
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
 from gridcut.device.arguments import one_at_a_time
-from gridcut.device.networkx_graph import is_networkx
 from gridcut.device.sparse import is_sparse
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_problem import (
     GraphProblem,
-    Network,
     check_graph,
     check_graph_problem,
     check_terminal,
     first_bad_value,
     lists_of,
-    problem_between,
-    read_network,
 )
 from gridcut.graph.graph_search import GraphMemory
 from gridcut.graph.graph_value import value_of_graph
@@ -37,7 +33,8 @@ class GraphSolver:
     Parameters
     ----------
     graph, source, sink
-        As in `graph_max_flow`.  The arrays are copied, so later changes of the caller's arrays have no effect.
+        As in `graph_max_flow`, but not a networkx graph: pass ``networkx.to_scipy_sparse_array``.  The arrays are
+        copied, so later changes of the caller's arrays have no effect.
 
     Raises
     ------
@@ -72,33 +69,12 @@ class GraphSolver:
     >>> solver.update(sink=np.array([0, 1]))
     >>> solver.solve().value
     1
-
-    A networkx graph:
-
-    >>> import networkx
-    >>> network = networkx.DiGraph()
-    >>> network.add_edge("dam", "mill", capacity=3)
-    >>> network.add_edge("mill", "town", capacity=5)
-    >>> solver = GraphSolver(network, "dam", "town")
-    >>> solver.solve().value
-    3
-    >>> network["dam"]["mill"]["capacity"] = 7
-    >>> solver.update(capacity=network)
-    >>> cut = solver.solve()
-    >>> cut.value, cut.partition()[1]
-    (5, {'town'})
     """
 
     _is_running = False  # see one_at_a_time
 
     def __init__(self, graph: Any, source: Any, sink: Any):
-        self._network: Network | None = None  # of a networkx graph
-        self._ends: tuple[Any, Any] = source, sink  # its nodes that are the source and the sink
-        if is_networkx(graph):
-            self._network = read_network(graph)
-            given = problem_between(self._network, source, sink)
-        else:
-            given = check_graph_problem(graph, source, sink)
+        given = check_graph_problem(graph, source, sink)
         self.epoch = 0
         self._problem = given._replace(
             indptr=given.indptr.copy(),
@@ -109,51 +85,36 @@ class GraphSolver:
         self._held: LoadedProblem | None = None  # the state of the last solve, with its forests
 
     @one_at_a_time
-    def update(
-        self,
-        *,
-        source: Any = None,
-        sink: Any = None,
-        capacity: Any = None,
-    ) -> None:
+    def update(self, *, source: Any = None, sink: Any = None, capacity: Any = None) -> None:
         """Change some capacities; the others keep their values.  If an error is raised, no capacity has changed.
 
         Parameters
         ----------
         source, sink : array_like of shape (n,), or scalar, optional
-            New capacities from the source and to the sink.  Of a networkx graph, other nodes that are the source and
-            the sink.
+            New capacities from the source and to the sink.
         capacity : array_like, scalar, or sparse matrix, optional
             New capacities of the graph's entries, in the order of the entries (for a SciPy matrix, those of its
-            ``tocsr()``); or a graph as the solver was created with, with the same entries.  If that was a networkx
-            graph, only such a graph, with the same nodes and edges in the same order.
+            ``tocsr()``); or a graph as the solver was created with, with the same entries.
 
         Raises
         ------
         TypeError, ValueError
             As `graph_max_flow`; also if the entries are others, and for float capacities if all were integers before.
         """
-        problem, network, ends = self._problem, self._network, self._ends
-        new = problem
-        if network is None:
-            if capacity is not None:
-                new = new._replace(capacity=self._entries(capacity).copy())
-            if source is not None:
-                new = new._replace(source=check_terminal("source", source, problem.nodes).copy())
-            if sink is not None:
-                new = new._replace(sink=check_terminal("sink", sink, problem.nodes).copy())
-        elif not (capacity is source is sink is None):
-            network = network if capacity is None else self._same_network(network, capacity)
-            ends = ends[0] if source is None else source, ends[1] if sink is None else sink
-            found = problem_between(network, *ends)
-            new = new._replace(capacity=found.capacity, source=found.source, sink=found.sink)
+        new = problem = self._problem
+        if capacity is not None:
+            new = new._replace(capacity=self._entries(capacity).copy())
+        if source is not None:
+            new = new._replace(source=check_terminal("source", source, problem.nodes).copy())
+        if sink is not None:
+            new = new._replace(sink=check_terminal("sink", sink, problem.nodes).copy())
         for name in ("capacity", "source", "sink"):
             if getattr(new, name).dtype.kind == "f" and not problem.is_float:
                 raise TypeError(f"{name} must hold integers like the capacities so far, got {getattr(new, name).dtype}")
         _check_values(new)
         if new is not problem:
             self.epoch += 1
-            self._problem, self._network, self._ends = new, network, ends
+            self._problem = new
 
     @one_at_a_time
     def solve(self) -> GraphCut:
@@ -195,10 +156,9 @@ class GraphSolver:
             return labels, *value_of_graph(state.problem, lists, labels, state.unit)
 
         found = solve_exactly(load, solve, value, clock, held, arcs="graph")
-        nodes = None if self._network is None else self._network.nodes
         kept = KeptGraph(found.state.problem, found.state.graph, self)
         self._held = found.state
-        return GraphCut(found.value, found.labels, "cpu", "ibfs", found.stats, kept, nodes)
+        return GraphCut(found.value, found.labels, "cpu", "ibfs", found.stats, kept)
 
     def _entries(self, capacity) -> np.ndarray:
         """The capacities of all entries from an argument of `update`."""
@@ -219,23 +179,6 @@ class GraphSolver:
                 f"got shape {values.shape}"
             )
         return values
-
-    def _same_network(self, network: Network, capacity) -> Network:
-        """The network of a networkx graph that has the nodes and edges of `network`."""
-        if not is_networkx(capacity):
-            raise TypeError(
-                "capacity must be a networkx graph, as the graph of the solver is; got "
-                f"{type(capacity).__name__}; change the edges' attribute 'capacity' and pass the graph"
-            )
-        new = read_network(capacity)
-        if not new.has_entries_of(network):
-            raise ValueError(
-                "capacity must have the nodes and edges of the solver's graph, in the same order; create a new "
-                "GraphSolver for another graph"
-            )
-        if self._problem.is_float:
-            new = new._replace(capacity=new.capacity.astype(np.float64))
-        return new
 
     @one_at_a_time
     def __getstate__(self) -> dict:

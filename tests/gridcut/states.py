@@ -4,7 +4,6 @@ A subject makes a solver from a reference (all costs, as the caller knows them),
 judges results: `wrong` returns what is wrong with a result, None if nothing is.
 """
 
-import networkx
 import numpy as np
 import scipy.sparse
 
@@ -119,17 +118,6 @@ class Graph(Subject):
         return None
 
 
-class Networks(Graph):
-    """GraphSolver of networkx graphs."""
-
-    def updated(self, reference, change):
-        graph, source, sink = reference
-        return change.get("capacity", graph), change.get("source", source), change.get("sink", sink)
-
-    def value(self, reference):
-        return networkx.maximum_flow_value(*reference)
-
-
 class Labels(Subject):
     """LabelSolver; a reference is (unary, weights, label_cost); `how` are further arguments."""
 
@@ -235,18 +223,6 @@ def graphs():
     yield Graph("graph of floats", (graph * 1.0, source * 1.0, sink * 1.0), floats)
     wide = {"wider integers": {"source": rng.integers(0, 10**7, n)}}
     yield Graph("narrow graph", (graph, source, sink), wide | changes())
-    network = networkx.DiGraph()
-    network.add_nodes_from("abcdef")
-    for u, v in ("ab", "ac", "bd", "cd", "bc", "de", "df", "ef", "fa"):
-        network.add_edge(u, v, capacity=int(rng.integers(1, 9)))
-    other = network.copy()
-    for u, v in other.edges:
-        other[u][v]["capacity"] = int(rng.integers(1, 9))
-    yield Networks(
-        "network",
-        (network, "a", "e"),
-        {"capacities": {"capacity": other}, "a node": {"sink": "f"}, "both": {"capacity": other, "source": "b"}},
-    )
 
 
 def labels():

@@ -29,7 +29,7 @@ COPIES = {
 }
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 # The others differ in types of costs, a mask and kinds of arcs, for which kernels are compiled once more.
-USUAL = ("small", "push_relabel", "lock_free", "graph", "network", "labels")
+USUAL = ("small", "push_relabel", "lock_free", "graph", "labels")
 
 
 def usual_ones(cases):
@@ -321,8 +321,6 @@ def test_a_solver_in_use_is_refused(name):
         with pytest.raises((TypeError, ValueError)):
             solver.update(**dict.fromkeys(list(given)[:1], Capacities()))
 
-    if isinstance(solver, gridcut.GraphSolver) and subject.name == "network":
-        pytest.skip("no argument is converted to an array")
     thread = threading.Thread(target=refused_update)
     thread.start()
     assert inside.wait(60)
