@@ -14,7 +14,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-import gridcut
 from gridcut.compat import maxflow
 from gridcut.ibfs import ibfs
 from tests.faults import HAS_TIMER, fails_at, first_and_last, interrupted, lines_of
