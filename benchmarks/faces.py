@@ -89,9 +89,6 @@ def lap_calls(quick):
     arguments = matrix.shape[0], matrix.data.astype(float), matrix.indptr, matrix.indices
     calls = (partial(of.lapmod, *arguments) for of in (lap, our_lap))
     yield "lapx lapmod", f"{matrix.shape[0]} rows, {matrix.nnz} pairs", *calls, lambda found: found[0]
-    stack = rng.random((200, 40, 40))
-    calls = (partial(of.lapjvx_batch, stack, n_threads=1) for of in (lap, our_lap))
-    yield "lapx lapjvx_batch", "200 of 40 x 40", *calls, lambda found: found[0]
 
 
 def maxflow_calls(quick):

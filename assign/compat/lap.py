@@ -4,7 +4,6 @@
     lapjv    one dense matrix                           (cost,) x, y: partner of each row and column, or -1
     lapjvx   the same                                   (cost,) rows, cols: the pairs
     lapmod   one sparse square matrix                   (cost,) x, y
-    *_batch  many matrices                              (costs,) and a list, or an array, of each of these
 
 With a finite `cost_limit`, a pair that costs more is never chosen, and the sum over the pairs of (cost - cost_limit) is
 minimal.  For costs clipped to the limit, every assignment of the smaller side has that cost, up to a constant, so a
@@ -17,7 +16,6 @@ return another one.
 """
 
 import math
-from collections.abc import Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +33,8 @@ __all__ = [
     "FP_DYNAMIC",
     "LARGE",
     "lapjv",
-    "lapjv_batch",
     "lapjvx",
-    "lapjvx_batch",
     "lapmod",
-    "lapmod_batch",
 ]
 
 __version__ = "0.11.1"  # of lapx, whose functions these are
@@ -145,70 +140,6 @@ def lapmod(
     return float(found.cost) if len(found.row) == n else math.inf, x, y
 
 
-def lapjv_batch(
-    costs: ArrayLike,
-    extend_cost: bool = False,
-    cost_limit: float = np.inf,
-    return_cost: bool = True,
-    n_threads: int | None = 0,
-) -> tuple:
-    """Solve a batch of dense problems; `lapjv` for each matrix of an array (B, n, m).
-
-    Parameters
-    ----------
-    costs : array_like (B, n, m)
-        Cost matrices.
-    extend_cost, cost_limit, return_cost
-        As in `lapjv`.
-    n_threads : int or None, default 0
-        Number of threads; 0 or None: as many as numba uses, below 0: one.
-
-    Returns
-    -------
-    totals : ndarray of float64 (B,)
-        Total costs.
-    x, y : ndarray of int32, shapes (B, n) and (B, m)
-        Partners of rows and columns, or -1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `lapjv`.
-    """
-    totals, x = _batch(costs, extend_cost, cost_limit, n_threads)
-    y = np.full((len(x), np.shape(costs)[2]), -1, np.int32)
-    problem, row = np.nonzero(x >= 0)
-    y[problem, x[problem, row]] = row
-    return (totals, x, y) if return_cost else (x, y)
-
-
-def lapjvx_batch(
-    costs: ArrayLike,
-    extend_cost: bool = False,
-    cost_limit: float = np.inf,
-    return_cost: bool = True,
-    n_threads: int | None = 0,
-) -> tuple:
-    """Like `lapjv_batch`, but return the pairs of each problem: lists of rows (K,) and columns (K,), int64."""
-    totals, x = _batch(costs, extend_cost, cost_limit, n_threads)
-    rows = [np.flatnonzero(one >= 0) for one in x]
-    cols = [one[row].astype(np.int64) for one, row in zip(x, rows, strict=True)]
-    return (totals, rows, cols) if return_cost else (rows, cols)
-
-
-def lapmod_batch(
-    problems: Sequence[tuple],
-    fast: bool = True,
-    return_cost: bool = True,
-    fp_version: int = FP_DYNAMIC,
-    n_threads: int | None = 0,
-) -> tuple:
-    """`lapmod` for each of a sequence of problems (n, cc, ii, kk); `n_threads` has no effect."""
-    found = [lapmod(*problem) for problem in problems]
-    x, y = [one[1] for one in found], [one[2] for one in found]
-    return (np.array([one[0] for one in found], np.float64), x, y) if return_cost else (x, y)
-
-
 def _matrix(cost: Any) -> np.ndarray:
     matrix = np.asarray(cost)
     if matrix.ndim != 2:
@@ -286,24 +217,6 @@ def _total(matrix: np.ndarray, row: np.ndarray, col: np.ndarray, limit: float) -
     if limit == math.inf and len(row) < min(matrix.shape):
         return math.inf
     return float(matrix[row, col].sum(dtype=np.int64 if matrix.dtype.kind in "iu" else np.float64))
-
-
-def _batch(costs: Any, extend_cost: bool, limit: float, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Total costs (B,) and the column of each row (B, n)."""
-    array = np.asarray(costs)
-    if array.ndim != 3:
-        raise ValueError("3-dimensional array expected [B, N, M]")
-    array = _numbers(array)
-    _check_shape(array.shape, extend_cost, limit)
-    max_cost = None if limit == math.inf else limit
-    count = None if not threads else max(1, int(threads))
-    from assign.batch_solving import solve_batch
-
-    found = solve_batch(array, max_cost=max_cost, device="cpu", threads=count)
-    totals, x = np.array(found.cost, np.float64), np.asarray(found.col_of_row)
-    for item in np.flatnonzero(~found.feasible):
-        totals[item], x[item], _ = lapjv(array[item], extend_cost, limit)
-    return totals, x
 
 
 def _sparse(n: Any, cc: Any, ii: Any, kk: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:

@@ -137,10 +137,6 @@ def test_values_of_lapmod(n):
         assert (found[1] == expected[1]).all()
         assert (found[2] == expected[2]).all()
         assert (ours.lapmod(*problem, return_cost=False)[0] == expected[1]).all()
-    totals, x, y = ours.lapmod_batch(problems)
-    expected = lap.lapmod_batch(problems)
-    assert totals == pytest.approx(expected[0])
-    assert [one.tolist() for one in x + y] == [one.tolist() for one in expected[1] + expected[2]]
 
 
 def test_lapmod_without_an_assignment():
@@ -169,36 +165,3 @@ def test_exceptions_of_lapmod(changed):
     with pytest.raises(ValueError, match=r".") as found:
         ours.lapmod(**given)
     assert str(found.value) == str(theirs.value)
-
-
-@pytest.mark.parametrize("shape", [(4, 3, 6), (4, 6, 3), (0, 2, 2)])
-def test_batches(shape):
-    rng = np.random.default_rng(7)
-    costs = rng.random(shape)
-    for keywords in ({"extend_cost": True}, {"cost_limit": 0.2}, {"extend_cost": True, "n_threads": 1}):
-        expected = lap.lapjvx_batch(costs, **keywords)
-        found = ours.lapjvx_batch(costs, **keywords)
-        assert found[0] == pytest.approx(expected[0])
-        for item in range(len(costs)):
-            expected_pairs = sorted(zip(expected[1][item].tolist(), expected[2][item].tolist(), strict=True))
-            assert pairs((0, found[1][item], found[2][item])) == expected_pairs
-        totals, x, y = ours.lapjv_batch(costs, **keywords)
-        single = {name: value for name, value in keywords.items() if name != "n_threads"}
-        for item, cost in enumerate(costs):
-            total, *partners = ours.lapjv(cost, **single)
-            assert totals[item] == pytest.approx(total)
-            assert [x[item].tolist(), y[item].tolist()] == [one.tolist() for one in partners]
-
-
-def test_a_batch_with_a_problem_that_has_no_assignment():
-    costs = np.ones((3, 2, 2))
-    costs[1, :, 0] = np.inf
-    totals, x, y = ours.lapjv_batch(costs)
-    assert totals.tolist() == [2, np.inf, 2]
-    assert sorted(x[1].tolist()) == [-1, 1]
-    assert y[1, 0] == -1
-    for function in (ours.lapjv_batch, ours.lapjvx_batch):
-        with pytest.raises(ValueError, match="3-dimensional array expected"):
-            function(costs[0])
-        with pytest.raises(ValueError, match="Square cost array expected"):
-            function(np.ones((2, 2, 3)))

@@ -31,8 +31,6 @@ CALLS = {
     "lapjv": (lap.lapjv, COSTS[0]),
     "lapjv with a limit": (lambda cost: lap.lapjv(cost, cost_limit=20), COSTS[0][:5] * 1.5),
     "lapjvx": (lap.lapjvx, COSTS[0]),
-    "lapjv_batch": (lap.lapjv_batch, COSTS),
-    "lapjvx_batch": (lap.lapjvx_batch, COSTS * 0.5),
     "lapmod": (
         lambda costs, starts, columns: lap.lapmod(12, costs, starts, columns),
         COSTS[0].ravel(),
