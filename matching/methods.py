@@ -31,13 +31,13 @@ METHODS = {
     "ms_bfs": Method(
         Implementation(
             "matching.papers.ms_bfs_graft:ms_bfs",
-            ("direction_optimising", "alpha", "side", "threads", "wide", "by_step"),
+            ("direction_optimising", "alpha", "side", "threads", "wide"),
         )
     ),
     "ms_bfs_graft": Method(
         Implementation(
             "matching.papers.ms_bfs_graft:solve",
-            ("grafting", "direction_optimising", "alpha", "side", "threads", "wide", "by_step"),
+            ("grafting", "direction_optimising", "alpha", "side", "threads", "wide"),
         ),
         Implementation(
             "matching.forest.ms_bfs_graft_cuda:solve", ("grafting", "direction_optimising", "alpha", "block_levels")

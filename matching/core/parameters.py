@@ -51,7 +51,6 @@ def check_threads(threads) -> int | None:
 # By the name of the parameter.  "relabel" is a pair, which its methods check themselves.
 CHECKS = {
     "alpha": positive,
-    "by_step": check_switch,
     "direction_optimising": check_switch,
     "fairness": check_switch,
     "frequency": positive,

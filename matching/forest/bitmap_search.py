@@ -34,9 +34,9 @@ that row, its list.
   trees are kept if                     their rows, with the roots,               their rows, without the roots,
                                         >= released columns / alpha               are half of all rows reached
 
-Two rules are open in [2] and decide how many trees find a path (benchmarks/notes/papers.md).  Neighbours of a column are
-read from the end of its list, as in the authors' program, and those of a row from the start: with both from the start,
-most columns join the tree of one row with many neighbours.  A column may become a child of a row that the same
+Two rules are open in [2] and decide how many trees find a path (benchmarks/notes/papers.md).  Neighbours of a column
+are read from the end of its list, as in the authors' program, and those of a row from the start: with both from the
+start, most columns join the tree of one row with many neighbours.  A column may become a child of a row that the same
 bottom-up level reached, but not of a row that the same grafting reached.
 
 Deviations in both forms: a tree is left as soon as it has found its column, not after the other neighbours of the row;

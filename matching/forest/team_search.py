@@ -37,7 +37,6 @@ last.
 Sources, deviations and complexity: bitmap_search.py.  Memory: 28 bytes per column and 16 per row.
 """
 
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -70,7 +69,6 @@ from matching.forest.bitmap_search import PREFETCH_DISTANCE, UNLIMITED, bit
 
 WIDE = 512  # vertices of a level from which all threads share it
 START, CLEAR, SETUP, MATE, DOWN, UP, AUGMENT, RELEASE, GRAFT, DONE = range(10)
-OF_STEP = {DOWN: "forest", UP: "forest", MATE: "forest", AUGMENT: "augment"}  # others: "frontier"
 Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # of the rows and of the columns: pointers, neighbours
 CHUNK = 64  # vertices that a thread claims at a time, at most
 LIST_CHUNK, WORD_CHUNK = 2048, 8
@@ -632,19 +630,6 @@ def search_by_team(
     run_team(lambda i: work(cells, threads, g, t, limits, of_threads[i], UNLIMITED), threads, cells)
     counts += sum(of_threads)
     return bool(t.s[MAXIMUM])
-
-
-def search_by_step(lists: Lists, row_match, col_match, counts, rules) -> dict:
-    """The same on this thread, until the matching is maximum; returns the seconds of each group of steps."""
-    g, t, limits = arrays(
-        lists, row_match, col_match, Limits(rules.alpha, rules.keep, rules.paper, 1, UNLIMITED, UNLIMITED)
-    )
-    cells, seconds = new_cells(), {"forest": 0.0, "augment": 0.0, "frontier": 0.0}
-    while t.s[STEP] != DONE:
-        group, begin = OF_STEP.get(int(t.s[STEP]), "frontier"), perf_counter()
-        work(cells, 1, g, t, limits, counts, 1)
-        seconds[group] += perf_counter() - begin
-    return seconds
 
 
 def arrays(lists: Lists, row_match, col_match, limits: Limits) -> tuple[Graph, Trees, Limits]:

@@ -26,7 +26,7 @@ from time import perf_counter
 from gridcut.device import thread_count
 from matching.core.counts import EDGES_GRAFT, EDGES_UP, GRAFTS, LEVELS, LEVELS_UP, as_stats, new_counts
 from matching.forest.bitmap_search import NO_LISTS, UNLIMITED, Rules, search
-from matching.forest.team_search import WIDE, search_by_step, search_by_team
+from matching.forest.team_search import WIDE, search_by_team
 
 TEAM_ROWS = 1 << 15  # with fewer rows, the start of the threads, 0.3 ms, takes longer than they save
 
@@ -42,7 +42,6 @@ def solve(
     side="rows",
     threads=1,
     wide=WIDE,
-    by_step=False,
 ):
     """Make a matching maximum in place; returns stats.
 
@@ -53,7 +52,6 @@ def solve(
     side                  the side whose unmatched vertices are the roots: "rows" or "columns"
     threads               number of threads; None: numba's
     wide                  number of vertices of a frontier, or of paths, from which several threads share them
-    by_step               measure the seconds of each step, on one thread, by the program for several
     """
     if threads is None:
         threads = thread_count()
@@ -65,14 +63,11 @@ def solve(
     counts = new_counts()
     seconds = {"prepare": perf_counter() - start}
     start = perf_counter()
-    if by_step:
-        seconds |= search_by_step(lists, row_match, col_match, counts, rules)
-    elif threads > 1 and graph.rows >= max(TEAM_ROWS, wide):  # of fewer rows, one thread would search all levels
+    if threads > 1 and graph.rows >= max(TEAM_ROWS, wide):  # of fewer rows, one thread would search all levels
         search_by_team(lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules, threads, wide)
     else:
         search(*lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules)
-    if not by_step:
-        seconds["phases"] = perf_counter() - start
+    seconds["phases"] = perf_counter() - start
     return stats_of(counts, seconds, threads)
 
 
@@ -86,11 +81,10 @@ def ms_bfs(
     side="rows",
     threads=1,
     wide=WIDE,
-    by_step=False,
 ):
     """Multi-source breadth-first search [2]: `solve` without grafting, by default without bottom-up levels."""
     switches = {"grafting": False, "direction_optimising": direction_optimising, "alpha": alpha, "side": side}
-    return solve(graph, row_match, col_match, **switches, threads=threads, wide=wide, by_step=by_step)
+    return solve(graph, row_match, col_match, **switches, threads=threads, wide=wide)
 
 
 def stats_of(counts, seconds: dict, threads: int) -> dict:

@@ -24,7 +24,6 @@ FORESTS = {
     "graft, always": (ms_bfs_graft.solve, {"alpha": 1e9}),
     "graft, seldom": (ms_bfs_graft.solve, {"alpha": 0.5}),
     "from columns": (ms_bfs_graft.solve, {"side": "columns"}),
-    "by step": (ms_bfs_graft.solve, {"by_step": True}),
     "threads": (ms_bfs_graft.solve, {"threads": 2, "wide": 1}),
     "threads, top-down": (ms_bfs_graft.solve, {"threads": 3, "wide": 2, "direction_optimising": False}),
     "threads, wide levels only": (ms_bfs_graft.solve, {"threads": 2, "wide": 8, "alpha": 50}),
@@ -204,13 +203,13 @@ def test_example_of_figure_2():
     assert stats["path_length"] in (3 + 5, 3 + 9)  # y2 is grafted onto x1 as drawn, or onto x2 after y3
 
 
-@pytest.mark.parametrize("by_step", [False, True], ids=("bitmaps", "program for threads"))
-def test_bottom_up_levels_read_from_the_end(by_step):
+@pytest.mark.parametrize("more", [{}, {"threads": 2, "wide": 1}], ids=("bitmaps", "program for threads"))
+def test_bottom_up_levels_read_from_the_end(more):
     """Two free rows compete for a column, which takes the last one; top-down, the first one takes it."""
     for direction, expected in ((True, [-1, 0]), (False, [0, -1])):
         graph = bipartite_graph((np.array([0, 1, 2]), np.zeros(2, np.int32), (2, 1)))
         rows, cols = np.full(2, -1, np.int32), np.full(1, -1, np.int32)
-        ms_bfs(graph, rows, cols, direction_optimising=direction, by_step=by_step)
+        ms_bfs(graph, rows, cols, direction_optimising=direction, **more)
         assert rows.tolist() == expected
 
 
