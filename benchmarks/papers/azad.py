@@ -27,7 +27,7 @@ from benchmarks.table import geometric_mean
 from gridcut.device.threads import new_cells
 from matching.core.counts import new_counts
 from matching.forest import team_search
-from matching.forest.bitmap_search import UNLIMITED
+from matching.forest.bitmap_search import UNLIMITED, Rules
 from matching.forest.team_search import AUGMENT, DONE, DOWN, MATE, STEP, UP, Limits
 
 TITLE = "Azad, Buluç, Pothen 2015, repeated"
@@ -160,7 +160,7 @@ def figure_three(quick: bool):
 def seconds_by_step(start: Start) -> dict[str, float]:
     """The seconds of each group of steps of MS-BFS-Graft, by the program for several threads, on this thread."""
     g, t, limits = team_search.arrays(
-        start.graph.lists, start.rows.copy(), start.cols.copy(), Limits(5.0, 5.0, True, 1, UNLIMITED, UNLIMITED)
+        start.graph.lists, start.rows.copy(), start.cols.copy(), Limits(Rules(5.0, 5.0, True), 1, UNLIMITED, UNLIMITED)
     )
     cells, counts = new_cells(), new_counts()
     seconds = {"forest": 0.0, "augment": 0.0, "frontier": 0.0}

@@ -9,13 +9,13 @@ without a path are large, they are kept and columns of the other trees are graft
 builds new trees.
 
 Arrays (n rows, m columns)
-  seen, open    bitmaps of the columns that are in a tree, and that are free; they fit into the second-level cache
-  parent[c]     row from which column c was reached, if seen
-  root[k]       the free rows that have neighbours
-  leaf[k]       free column that the tree of root[k] has found;  -1: none yet
-  queue, tree   visited vertices in order, and the index of the root of each: rows up to the index `mated`, then columns
-                that will be replaced by the rows they are matched with
-  owner[r]      index of the root whose tree contains row r;  -1: none.  Empty without the lists of the columns
+  seen, is_free    bitmaps of the columns that are in a tree, and that are free; they fit into the second-level cache
+  parent[c]        row from which column c was reached, if seen
+  root[k]          the free rows that have neighbours
+  leaf[k]          free column that the tree of root[k] has found;  -1: none yet
+  queue, tree_of   visited vertices in order, and the index of the root of each: rows up to the index `rows_end`, then
+                   columns that will be replaced by the rows they are matched with
+  owner[r]         index of the root whose tree contains row r;  -1: none.  Empty without the lists of the columns
 
 The queue holds the next vertices, so cache lines are prefetched in three steps: the mate of a column, the pointer of
 that row, its list.
@@ -90,12 +90,12 @@ class Trees(NamedTuple):
     """The arrays of the file header."""
 
     seen: np.ndarray
-    open: np.ndarray
+    is_free: np.ndarray
     parent: np.ndarray
     root: np.ndarray
     leaf: np.ndarray
     queue: np.ndarray
-    tree: np.ndarray
+    tree_of: np.ndarray
 
 
 @inner_kernel
@@ -107,17 +107,17 @@ def bit(c):
 @inner_kernel
 def make_roots(row_ptr, row_match, col_match, trees):
     """List the free rows that have neighbours and mark the free columns; returns the numbers of both."""
-    number, free = 0, 0
+    roots, free_columns = 0, 0
     for c in range(col_match.size):
         if col_match[c] < 0:
             word, mask = bit(c)
-            trees.open[word] |= mask
-            free += 1
+            trees.is_free[word] |= mask
+            free_columns += 1
     for r in range(row_match.size):
         if row_match[r] == -1 and row_ptr[r] < row_ptr[r + 1]:
-            trees.root[number] = r
-            number += 1
-    return number, free
+            trees.root[roots] = r
+            roots += 1
+    return roots, free_columns
 
 
 @inner_kernel
@@ -130,35 +130,35 @@ def scan(row_ptr, row_adj, r, k, tail, trees, counts):
         if trees.seen[word] & mask == 0:
             trees.seen[word] |= mask
             trees.parent[c] = r
-            if trees.open[word] & mask:
+            if trees.is_free[word] & mask:
                 trees.leaf[k] = c
                 return tail
             trees.queue[tail] = c
-            trees.tree[tail] = k
+            trees.tree_of[tail] = k
             tail += 1
     return tail
 
 
 @inner_kernel
-def scan_roots(row_ptr, row_adj, number, trees, counts):
+def scan_roots(row_ptr, row_adj, roots, trees, counts):
     """Scan the roots of all trees; returns the end of the queue."""
     tail = 0
-    for k in range(number):
-        if k + 2 * PREFETCH_DISTANCE < number:
+    for k in range(roots):
+        if k + 2 * PREFETCH_DISTANCE < roots:
             prefetch(row_ptr, trees.root[k + 2 * PREFETCH_DISTANCE])
-        if k + PREFETCH_DISTANCE < number:
+        if k + PREFETCH_DISTANCE < roots:
             prefetch(row_adj, row_ptr[trees.root[k + PREFETCH_DISTANCE]])
         tail = scan(row_ptr, row_adj, np.int64(trees.root[k]), k, tail, trees, counts)
     return tail
 
 
 @inner_kernel
-def replace_by_mates(col_match, mated, end, owner, trees):
-    """Replace the columns queue[mated:end] by the rows they are matched with, and set the owners of these rows."""
-    for i in range(mated, end):
+def replace_by_mates(col_match, rows_end, end, owner, trees):
+    """Replace the columns queue[rows_end:end] by the rows they are matched with, and set the owners of these rows."""
+    for i in range(rows_end, end):
         r = col_match[trees.queue[i]]
         trees.queue[i] = r
-        owner[r] = trees.tree[i]
+        owner[r] = trees.tree_of[i]
     return end
 
 
@@ -169,44 +169,44 @@ def is_wide(head, tail, col_match, alpha):
 
 
 @plain_kernel
-def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, counts, wide, alpha):
+def top_down(row_ptr, row_adj, col_match, head, rows_end, tail, owner, trees, counts, wide, alpha):
     """Search from queue[head:tail], level by level, until one is wide enough for bottom-up.
 
-    The queue holds rows up to the index `mated`.  Without owners there are no bottom-up levels, and the search stops
+    The queue holds rows up to the index `rows_end`.  Without owners there are no bottom-up levels, and the search stops
     before a level of `wide` columns or more.
 
     Returns the indices of the first unprocessed entry, of the first column, and of the end of the queue.
     """
     queue = trees.queue
-    fetched, edge = mated, tail
+    fetched, level_end = rows_end, tail
     counts[LEVELS] += head < tail
     while head < tail:
-        if head == edge:
+        if head == level_end:
             if owner.size and is_wide(head, tail, col_match, alpha):
                 break
             if tail - head >= wide:
                 break
-            edge = tail
+            level_end = tail
             counts[LEVELS] += 1
         end = min(tail, head + 3 * PREFETCH_DISTANCE)
         while fetched < end:
             prefetch(col_match, queue[fetched])
             fetched += 1
         end = min(tail, head + 2 * PREFETCH_DISTANCE)
-        while mated < end:
-            r = col_match[queue[mated]]
-            queue[mated] = r
+        while rows_end < end:
+            r = col_match[queue[rows_end]]
+            queue[rows_end] = r
             prefetch(row_ptr, r)
             if owner.size:
-                owner[r] = trees.tree[mated]
-            mated += 1
-        if head + PREFETCH_DISTANCE < mated:
+                owner[r] = trees.tree_of[rows_end]
+            rows_end += 1
+        if head + PREFETCH_DISTANCE < rows_end:
             prefetch(row_adj, row_ptr[queue[head + PREFETCH_DISTANCE]])
-        k = np.int64(trees.tree[head])
+        k = np.int64(trees.tree_of[head])
         if trees.leaf[k] < 0:
             tail = scan(row_ptr, row_adj, np.int64(queue[head]), k, tail, trees, counts)
         head += 1
-    return head, mated, tail
+    return head, rows_end, tail
 
 
 @inner_kernel
@@ -233,11 +233,11 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
                 if k >= 0 and trees.leaf[k] < 0:
                     trees.seen[word] |= mask
                     trees.parent[c] = r
-                    if trees.open[word] & mask:
+                    if trees.is_free[word] & mask:
                         trees.leaf[k] = c
                     else:
                         trees.queue[tail] = c
-                        trees.tree[tail] = k
+                        trees.tree_of[tail] = k
                         owner[col_match[c]] = k
                         tail += 1
                     break
@@ -248,58 +248,58 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
 
 
 @inner_kernel
-def grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, number, owner, trees, counts, rules):
+def grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, roots, owner, trees, counts, rules):
     """Start new trees from all roots, and grow their first level; returns the end of the queue."""
     for word in range(trees.seen.size):
         trees.seen[word] = 0
-    for k in range(number):
+    for k in range(roots):
         trees.leaf[k] = -1
     if owner.size:
         for r in range(owner.size):
             owner[r] = -1
-        for k in range(number):
+        for k in range(roots):
             owner[trees.root[k]] = k
-        if rules.paper and number * rules.alpha >= col_match.size:
+        if rules.paper and roots * rules.alpha >= col_match.size:
             return bottom_up(col_ptr, col_adj, col_match, 0, owner, trees, counts)
     counts[LEVELS] += 1
-    return scan_roots(row_ptr, row_adj, number, trees, counts)
+    return scan_roots(row_ptr, row_adj, roots, trees, counts)
 
 
 @inner_kernel
 def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts, rules):
     """Grow all further levels from queue[head:tail]; returns the end of the queue, which then holds rows."""
     alpha = rules.alpha
-    mated = head
+    rows_end = head
     while head < tail:
         if not (rules.paper and owner.size and is_wide(head, tail, col_match, alpha)):
-            head, mated, tail = top_down(
+            head, rows_end, tail = top_down(
                 row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, UNLIMITED, alpha
             )
         while head < tail:
-            head = replace_by_mates(col_match, mated, tail, owner, trees)
+            head = replace_by_mates(col_match, rows_end, tail, owner, trees)
             tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
-            mated = head
+            rows_end = head
             if not is_wide(head, tail, col_match, alpha):
                 break
     return tail
 
 
 @inner_kernel
-def augment(row_match, col_match, number, trees, counts):
+def augment(row_match, col_match, roots, trees, counts):
     """Augment along the paths of all trees that have one; returns their number."""
     found = 0
-    for k in range(number):
-        if k + 2 * PREFETCH_DISTANCE < number and trees.leaf[k + 2 * PREFETCH_DISTANCE] >= 0:
+    for k in range(roots):
+        if k + 2 * PREFETCH_DISTANCE < roots and trees.leaf[k + 2 * PREFETCH_DISTANCE] >= 0:
             prefetch(trees.parent, trees.leaf[k + 2 * PREFETCH_DISTANCE])
             prefetch(col_match, trees.leaf[k + 2 * PREFETCH_DISTANCE])
-        if k + PREFETCH_DISTANCE < number and trees.leaf[k + PREFETCH_DISTANCE] >= 0:
+        if k + PREFETCH_DISTANCE < roots and trees.leaf[k + PREFETCH_DISTANCE] >= 0:
             prefetch(row_match, trees.parent[trees.leaf[k + PREFETCH_DISTANCE]])
         c = np.int64(trees.leaf[k])
         if c < 0:
             continue
         found += 1
         word, mask = bit(c)
-        trees.open[word] ^= mask
+        trees.is_free[word] ^= mask
         counts[PATH_LENGTH] -= 1
         while c >= 0:
             r = trees.parent[c]
@@ -313,53 +313,53 @@ def augment(row_match, col_match, number, trees, counts):
 
 
 @inner_kernel
-def drop_matched_roots(number, trees):
+def drop_matched_roots(roots, trees):
     """Remove the roots that are matched; returns the number of the others."""
-    left = 0
-    for k in range(number):
+    kept_roots = 0
+    for k in range(roots):
         if trees.leaf[k] < 0:
-            trees.root[left] = trees.root[k]
-            left += 1
-    return left
+            trees.root[kept_roots] = trees.root[k]
+            kept_roots += 1
+    return kept_roots
 
 
 @inner_kernel
-def prefer_grafting(tail, number, found, trees, rules):
+def prefer_grafting(tail, roots, found, trees, rules):
     """Whether the trees without a path are kept: [2], algorithm 7, line 8."""
     released = 0
     for i in range(tail):
-        released += trees.leaf[trees.tree[i]] >= 0
+        released += trees.leaf[trees.tree_of[i]] >= 0
     kept = tail - released
     if rules.paper:
-        kept += number - found
+        kept += roots - found
         released += found
     return kept * rules.keep >= released
 
 
 @inner_kernel
-def graft(col_ptr, col_adj, row_match, number, tail, owner, released, trees, counts):
+def graft(col_ptr, col_adj, row_match, roots, tail, owner, released, trees, counts):
     """Dissolve the trees that have found a path, and graft their columns onto the other trees where possible.
 
     `released` is scratch space for the columns of the dissolved trees.
 
-    Returns the index of the first grafted column in the queue, the end of the queue, and the number of roots left.
+    Returns the index of the first grafted column in the queue, the end of the queue, and the number of roots kept.
     """
     before = counts[EDGES]
-    freed, kept, left = 0, 0, 0
+    freed, kept, kept_roots = 0, 0, 0
     # Roots get new indices; the leaf of a tree without a path encodes the new one.
-    for k in range(number):
+    for k in range(roots):
         r = trees.root[k]
         if trees.leaf[k] >= 0:
             owner[r] = -1
             released[freed] = row_match[r]
             freed += 1
         else:
-            owner[r] = left
-            trees.leaf[k] = -2 - left
-            trees.root[left] = r
-            left += 1
+            owner[r] = kept_roots
+            trees.leaf[k] = -2 - kept_roots
+            trees.root[kept_roots] = r
+            kept_roots += 1
     for i in range(tail):
-        k = trees.tree[i]
+        k = trees.tree_of[i]
         r = trees.queue[i]
         if trees.leaf[k] >= 0:
             owner[r] = -1
@@ -368,7 +368,7 @@ def graft(col_ptr, col_adj, row_match, number, tail, owner, released, trees, cou
         else:
             owner[r] = -2 - trees.leaf[k]
             trees.queue[kept] = r
-            trees.tree[kept] = owner[r]
+            trees.tree_of[kept] = owner[r]
             kept += 1
     for i in range(freed):
         word, mask = bit(np.int64(released[i]))
@@ -388,14 +388,14 @@ def graft(col_ptr, col_adj, row_match, number, tail, owner, released, trees, cou
                 trees.seen[word] |= mask
                 trees.parent[c] = r
                 trees.queue[end] = c
-                trees.tree[end] = owner[r]
+                trees.tree_of[end] = owner[r]
                 end += 1
                 break
-    for k in range(left):
+    for k in range(kept_roots):
         trees.leaf[k] = -1
     counts[EDGES_GRAFT] += counts[EDGES] - before
     counts[GRAFTS] += 1
-    return kept, end, left
+    return kept, end, kept_roots
 
 
 @kernel
@@ -418,27 +418,27 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
     )
     owner = np.empty(n if col_ptr.size else 0, np.int32)
     released = np.empty(m if col_ptr.size else 0, np.int32)
-    number, free = make_roots(row_ptr, row_match, col_match, trees)
-    free = min(free, missing)
+    roots, free_columns = make_roots(row_ptr, row_match, col_match, trees)
+    free_columns = min(free_columns, missing)
     head, tail = 0, 0
     rebuild = True
-    while number > 0 and free > 0:
+    while roots > 0 and free_columns > 0:
         if counts[EDGES] > budget:
             return False
         counts[PHASES] += 1
         if rebuild:
             head = 0
-            tail = grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, number, owner, trees, counts, rules)
+            tail = grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, roots, owner, trees, counts, rules)
         tail = grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts, rules)
-        found = augment(row_match, col_match, number, trees, counts)
+        found = augment(row_match, col_match, roots, trees, counts)
         if found == 0:
             return True
-        free -= found
-        rebuild = col_ptr.size == 0 or not prefer_grafting(tail, number, found, trees, rules)
+        free_columns -= found
+        rebuild = col_ptr.size == 0 or not prefer_grafting(tail, roots, found, trees, rules)
         if rebuild:
-            number = drop_matched_roots(number, trees)
+            roots = drop_matched_roots(roots, trees)
         else:
-            head, tail, number = graft(col_ptr, col_adj, row_match, number, tail, owner, released, trees, counts)
+            head, tail, roots = graft(col_ptr, col_adj, row_match, roots, tail, owner, released, trees, counts)
             if head == tail:
                 return True
     return True

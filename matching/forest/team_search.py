@@ -18,7 +18,7 @@ what they find to the shared queues by way of private ones.  They read a flag be
 are as in the paper; there is no switch to measure their effect.
 
 Arrays in addition to those of bitmap_search.py, or other than there
-  queue, tree, root   two of each, which are read and written in turn; s[FLIP] and s[ROOT_FLIP] name the current ones
+  queue, tree_of, root   two of each, which are read and written in turn; s[FLIP] and s[ROOT_FLIP] name the current ones
   found               indices of the roots that have found a path in this phase
   released            columns of the trees that have found a path
   leaf[k]             stays set when tree k is dissolved, so owner[r] of its rows need not be cleared
@@ -65,7 +65,7 @@ from matching.core.counts import (
     PHASES,
     new_counts,
 )
-from matching.forest.bitmap_search import PREFETCH_DISTANCE, UNLIMITED, bit
+from matching.forest.bitmap_search import PREFETCH_DISTANCE, UNLIMITED, Rules, bit
 
 WIDE = 512  # vertices of a level from which all threads share it
 START, CLEAR, SETUP, MATE, DOWN, UP, AUGMENT, RELEASE, GRAFT, DONE = range(10)
@@ -82,11 +82,9 @@ STATE_SIZE = 9 * CELL
 
 
 class Limits(NamedTuple):
-    """Rules of bitmap_search.py; width of shared levels; bounds on scanned edges and on the number of paths."""
+    """The rules; width of shared levels; bounds on scanned edges and on the number of paths."""
 
-    alpha: float
-    keep: float
-    paper: bool
+    rules: Rules
     wide: int
     budget: int
     missing: int
@@ -107,12 +105,12 @@ class Trees(NamedTuple):
     """The arrays of the file header."""
 
     seen: np.ndarray
-    open: np.ndarray
+    is_free: np.ndarray
     parent: np.ndarray
     root: np.ndarray
     leaf: np.ndarray
     queue: np.ndarray
-    tree: np.ndarray
+    tree_of: np.ndarray
     owner: np.ndarray
     found: np.ndarray
     released: np.ndarray
@@ -192,7 +190,7 @@ def clear(g, t, opening):
                     if g.col_match[c] < 0:
                         bits |= bit(c)[1]
                         free += 1
-                t.open[word] = bits
+                t.is_free[word] = bits
             first = atomic_add(s, SCANNED, LIST_CHUNK)
         atomic_add(s, FREE, free)
 
@@ -229,7 +227,7 @@ def to_rows(g, t, queue, tree, first, last):
 def mate(g, t):
     """Replace the columns of the frontier by their rows."""
     s = t.s
-    queue, tree = t.queue[s[FLIP]], t.tree[s[FLIP]]
+    queue, tree = t.queue[s[FLIP]], t.tree_of[s[FLIP]]
     first = atomic_add(s, NEXT, CHUNK)
     while first < s[EDGE]:
         to_rows(g, t, queue, tree, first, min(first + CHUNK, s[EDGE]))
@@ -241,7 +239,7 @@ def down(g, t, private):
     """A level from the frontier; returns the number of scanned edges."""
     s, seen, leaf = t.s, t.seen, t.leaf
     form, edge, size = s[FORM], s[EDGE], s[SIZE]
-    queue, tree = t.queue[s[FLIP]], t.tree[s[FLIP]]
+    queue, tree = t.queue[s[FLIP]], t.tree_of[s[FLIP]]
     source = t.root[s[ROOT_FLIP]] if form == ROOTS else queue
     waiting, edges = 0, 0
     first = atomic_add(s, NEXT, size)
@@ -268,7 +266,7 @@ def down(g, t, private):
                 if atomic_load(seen, word) & mask or atomic_or(seen, word, mask) & mask:
                     continue
                 t.parent[c] = r
-                free = t.open[word] & mask
+                free = t.is_free[word] & mask
                 if free and atomic_cas(leaf, k, -1, c) < 0:
                     t.found[atomic_add(s, FOUND, 1)] = k
                     break
@@ -288,7 +286,7 @@ def down(g, t, private):
 def up(g, t, private):
     """A level from the columns in no tree; returns the number of scanned edges."""
     s, m, leaf = t.s, g.col_match.size, t.leaf
-    queue, tree = t.queue[s[FLIP]], t.tree[s[FLIP]]
+    queue, tree = t.queue[s[FLIP]], t.tree_of[s[FLIP]]
     words = t.seen.size
     waiting, edges = 0, 0
     first = atomic_add(s, NEXT, WORD_CHUNK)
@@ -313,7 +311,7 @@ def up(g, t, private):
                     if k < 0 or atomic_load(leaf, k) >= 0:
                         continue
                     t.parent[c] = r
-                    if t.open[word] & mask:
+                    if t.is_free[word] & mask:
                         if atomic_cas(leaf, k, -1, c) >= 0:
                             continue
                         t.found[atomic_add(s, FOUND, 1)] = k
@@ -349,7 +347,7 @@ def augment(g, t, count_released):
         for i in range(first, last):
             c = np.int64(t.leaf[t.found[i]])
             word, mask = bit(c)
-            atomic_and(t.open, word, ~mask)
+            atomic_and(t.is_free, word, ~mask)
             length -= 1
             while c >= 0:
                 r = t.parent[c]
@@ -360,7 +358,7 @@ def augment(g, t, count_released):
                 c = before
         first = atomic_add(s, NEXT, CHUNK)
     if count_released:
-        tree = t.tree[s[FLIP]]
+        tree = t.tree_of[s[FLIP]]
         first = atomic_add(s, ALSO, LIST_CHUNK)
         while first < s[EDGE]:
             for i in range(first, min(first + LIST_CHUNK, s[EDGE])):
@@ -373,8 +371,8 @@ def augment(g, t, count_released):
 def release_trees(g, t, private):
     """Copy the entries of kept trees to the other queue, and list the columns of the others as released."""
     s = t.s
-    old, old_tree = t.queue[1 - s[FLIP]], t.tree[1 - s[FLIP]]
-    queue, tree = t.queue[s[FLIP]], t.tree[s[FLIP]]
+    old, old_tree = t.queue[1 - s[FLIP]], t.tree_of[1 - s[FLIP]]
+    queue, tree = t.queue[s[FLIP]], t.tree_of[s[FLIP]]
     root = t.root[s[ROOT_FLIP]]
     first = atomic_add(s, NEXT, PRIVATE)
     while first < s[EDGE]:
@@ -410,7 +408,7 @@ def release_trees(g, t, private):
 def graft(g, t, private):
     """Graft released columns onto trees without a path; returns the number of scanned edges."""
     s, leaf = t.s, t.leaf
-    queue, tree = t.queue[s[FLIP]], t.tree[s[FLIP]]
+    queue, tree = t.queue[s[FLIP]], t.tree_of[s[FLIP]]
     released = t.released
     size = s[RELEASED]
     waiting, edges = 0, 0
@@ -436,7 +434,7 @@ def graft(g, t, private):
                 if k < 0 or atomic_load(leaf, k) >= 0:
                     continue
                 t.parent[c] = r
-                if t.open[word] & mask:
+                if t.is_free[word] & mask:
                     if atomic_cas(leaf, k, -1, c) >= 0:
                         continue
                     t.found[atomic_add(s, FOUND, 1)] = k
@@ -491,7 +489,7 @@ def do_part(g, t, private, limits):
         edges = up(g, t, private)
         counts[EDGES_UP] += edges
     elif step == AUGMENT:
-        length, released = augment(g, t, limits.keep > 0 and g.col_ptr.size > 0)
+        length, released = augment(g, t, limits.rules.keep > 0 and g.col_ptr.size > 0)
         counts[PATH_LENGTH] += length
         atomic_add(s, RELEASED, released)
     elif step == RELEASE:
@@ -510,8 +508,8 @@ def next_level(g, t, private, limits):
     s, counts = t.s, private.counts
     while s[HEAD] < s[EDGE]:
         width = s[EDGE] - s[HEAD]
-        goes_up = limits.alpha > 0 and g.col_ptr.size > 0 and (limits.paper or s[OPENING] == 0)
-        goes_up = goes_up and width * limits.alpha >= g.col_match.size - s[TAIL]
+        goes_up = limits.rules.alpha > 0 and g.col_ptr.size > 0 and (limits.rules.paper or s[OPENING] == 0)
+        goes_up = goes_up and width * limits.rules.alpha >= g.col_match.size - s[TAIL]
         step = MATE if goes_up and s[FORM] == COLUMNS else UP if goes_up else DOWN
         start_step(s, step, 0 if step == UP else s[HEAD])
         if step != MATE:
@@ -555,9 +553,9 @@ def end_phase(g, t, private, limits):
         s[RELEASED] = 0
         s[TAIL] = 0
         kept = s[EDGE] - released
-        if limits.paper:
+        if limits.rules.paper:
             kept, released = kept + s[ACTIVE], released + found
-        if limits.keep > 0 and g.col_ptr.size > 0 and kept * limits.keep >= released:
+        if limits.rules.keep > 0 and g.col_ptr.size > 0 and kept * limits.rules.keep >= released:
             s[FLIP] = 1 - s[FLIP]
             start_step(s, RELEASE, 0)
         else:
@@ -623,9 +621,7 @@ def search_by_team(
     lists: Lists, row_match, col_match, counts, budget, missing, rules, threads: int, wide: int = WIDE
 ) -> bool:
     """`search` of bitmap_search.py on several threads: lists are the four arrays of both sides."""
-    g, t, limits = arrays(
-        lists, row_match, col_match, Limits(rules.alpha, rules.keep, rules.paper, wide, budget, missing)
-    )
+    g, t, limits = arrays(lists, row_match, col_match, Limits(rules, wide, budget, missing))
     cells, of_threads = new_cells(), [new_counts() for _ in range(threads)]
     run_team(lambda i: work(cells, threads, g, t, limits, of_threads[i], UNLIMITED), threads, cells)
     counts += sum(of_threads)
@@ -638,12 +634,12 @@ def arrays(lists: Lists, row_match, col_match, limits: Limits) -> tuple[Graph, T
     words, with_lists = (m >> 6) + 1, len(lists[2]) > 0
     trees = Trees(
         seen=np.empty(words, np.uint64),
-        open=np.empty(words, np.uint64),
+        is_free=np.empty(words, np.uint64),
         parent=np.empty(m, np.int32),
         root=np.empty((2, n), np.int32),
         leaf=np.empty(n, np.int32),
         queue=np.empty((2, m), np.int32),
-        tree=np.empty((2, m), np.int32),
+        tree_of=np.empty((2, m), np.int32),
         owner=np.empty(n if with_lists else 0, np.int32),
         found=np.empty(min(n, m), np.int32),
         released=np.empty(m if with_lists else 0, np.int32),

@@ -12,6 +12,7 @@ from matching.core.certificate import certify
 from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
 from matching.forest import team_search
+from matching.forest.bitmap_search import Rules
 from matching.papers import disjoint, ms_bfs_graft, p_dbfs, p_hk, p_pf
 from matching.papers.ms_bfs_graft import ms_bfs
 from tests.matching import oracles
@@ -215,7 +216,7 @@ def test_bottom_up_levels_read_from_the_end(more):
 
 def states(graph, row_match, col_match, alpha, keep, wide=1):
     """The arrays of the search by a team, before each of its steps."""
-    lists, limits = (*graph.by_row, *graph.by_col), (alpha, keep, True, wide, 2**40, 2**40)
+    lists, limits = (*graph.by_row, *graph.by_col), (Rules(alpha, keep, True), wide, 2**40, 2**40)
     g, t, limits = team_search.arrays(lists, row_match, col_match, team_search.Limits(*limits))
     while t.s[team_search.STEP] != team_search.DONE:
         yield t, int(t.s[team_search.STEP])
@@ -231,7 +232,7 @@ def entries(t):
     s, flip = t.s, t.s[team_search.FLIP]
     first_column = s[team_search.HEAD] if s[team_search.FORM] == team_search.COLUMNS else s[team_search.EDGE]
     for i in range(s[team_search.EDGE] if s[team_search.FORM] != team_search.ROOTS else 0):
-        yield int(t.queue[flip, i]), int(t.tree[flip, i]), i >= first_column
+        yield int(t.queue[flip, i]), int(t.tree_of[flip, i]), i >= first_column
 
 
 @pytest.mark.parametrize(("alpha", "keep"), [(5.0, 5.0), (1e9, 1e9), (0.5, 0.5), (5.0, 0.0)])
@@ -278,7 +279,7 @@ def test_spare_columns_are_adopted_later(keep):
                         t.seen[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
                         t.parent[c] = r
                         end = t.s[team_search.EDGE]
-                        t.queue[t.s[team_search.FLIP], end], t.tree[t.s[team_search.FLIP], end] = -1 - c, k
+                        t.queue[t.s[team_search.FLIP], end], t.tree_of[t.s[team_search.FLIP], end] = -1 - c, k
                         t.s[team_search.HEAD] = t.s[team_search.EDGE] = t.s[team_search.TAIL] = end + 1
                         spare += 1
         certify(graph, row_match, col_match)
