@@ -4,6 +4,8 @@ import argparse
 import importlib
 import sys
 
+from benchmarks.command import Stop
+
 NAMES = (
     "assign",
     "assign_everyday",
@@ -21,7 +23,6 @@ NAMES = (
     "labels",
     "matching",
     "papers",
-    "photographs",
     "points",
     "refine",
     "segment",
@@ -29,7 +30,6 @@ NAMES = (
     "stereo",
     "superpixels",
     "track",
-    "video",
 )
 # The benchmarks that have a separate module for a GPU.
 ON_CUDA = {"gridcut": "gridcut_cuda"}
@@ -45,7 +45,12 @@ def main(argv):
         device.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
         chosen, rest = device.parse_known_args(rest)
         name = ON_CUDA[name] if chosen.device == "cuda" else name
-    return importlib.import_module(f"benchmarks.{name}").main(rest)
+    try:
+        return importlib.import_module(f"benchmarks.{name}").main(rest)
+    except Stop as stop:
+        status, reason = stop.args
+        print(reason)
+        return status
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ import numba
 import numpy as np
 
 import assign
-from assign.methods import METHODS
 from benchmarks import assign_instances as instances
 from benchmarks import baselines, command, gpu, timing
 from benchmarks.gpu import device_array
@@ -31,7 +30,6 @@ SIZES = {"dense": (1000, 2000, 4000), "rectangular": (1000,), "sparse": (20_000,
 FAMILIES = {"dense": instances.DENSE, "rectangular": instances.RECTANGULAR, "sparse": instances.SPARSE}
 ONCE_ABOVE = 4.0  # seconds
 BATCHES = ((1000, 30), (256, 64), (64, 256))
-SWITCHED_OFF = {"price_updates": False, "arc_fixing": False}
 # On a GPU
 GPU_SIZES = (2000, 4000, 10_000, 20_000)
 COMPARED = 4000  # rows up to which lapx and the CPU take less than a few seconds
@@ -46,8 +44,6 @@ GPU_BATCHED = ("uniform", "u100", "geometric", "tracking")
 def main(argv):
     options = parser().parse_args(argv)
     report = command.report_on(options.device, "assign", "assign", ["numba", "numpy", "scipy", "lapx", "ortools"])
-    if report is None:
-        return 2
     tables = GPU_TABLES if options.device == "cuda" else TABLES
     chosen = [name for name in tables if getattr(options, name)]
     parts = []
@@ -121,23 +117,6 @@ def batches(options, ratios):
             for who in ("lapjvr", "lapjvh", "SciPy"):
                 ratios.setdefault(f"{who} / 1 thread", []).append(seconds[who] / seconds["1 thread"])
             yield row
-
-
-def methods(options, ratios):
-    """The named methods on dense costs of the CPU."""
-    for name in ("u100", "u1e6", "geometric 1e3"):
-        for n in (30, 200, 1000):
-            cost = instances.DENSE[name](n, np.random.default_rng(n))
-            for method in (method for method, entry in METHODS.items() if entry.dense_cpu):
-                for given in ({}, SWITCHED_OFF) if "cost_scaling" in method else ({},):
-                    run = partial(assign.solve, cost, device="cpu", method=method, **given)
-                    run().check()
-                    seconds, results = rounds({method: run}, options.repeats, ONCE_ABOVE)
-                    shown = ", ".join(f"{k}={v}" for k, v in given.items()) or "-"
-                    row = {"instance": name, "size": str(n), "method": method, "parameters": shown, "certified": "✓"}
-                    stats = results[method].stats
-                    row |= {"ms": milliseconds(seconds[method])}
-                    yield row | {key: str(stats.get(key, "-")) for key in ("pushes", "relabels")}
 
 
 def on_gpu(run, repeats):
@@ -236,18 +215,17 @@ def gpu_methods(options, ratios):
             yield row | {"the paper's ms": "50" if (n, method) == (30, "lock_free") else "-"}
 
 
-TABLES = {part: partial(single, part) for part in FAMILIES} | {"batch": batches, "methods": methods}
+TABLES = {part: partial(single, part) for part in FAMILIES} | {"batch": batches}
 GPU_TABLES = {"dense": gpu_single, "batch": gpu_batches, "methods": gpu_methods}
 
 
 def parser():
-    options = command.parser("assign", __doc__, "assign-{device}")
-    command.add_device_option(options)
+    options = command.parser("assign", __doc__, "assign-{device}", devices=True)
     options.add_argument("instances", nargs="*", help="families (default: all)")
     options.add_argument(
         "--sizes", type=lambda s: [int(n) for n in s.split(",")], help="numbers of rows, e.g. 1000,2000"
     )
-    for part in TABLES:
+    for part in TABLES | GPU_TABLES:
         options.add_argument(f"--{part}", action="store_true", help="make this table (default: all tables)")
     options.add_argument("--repeats", type=int, default=5)
     return options

@@ -4,18 +4,10 @@ Processor milliseconds of one thread, least of interleaved calls.  "lapx" is the
 lapjvs (in single precision for float32) and lapjvr (of rectangles) get the matrix as it is; lapmod reads the pairs
 below the highest cost from it, if most have that and a matching of the others is optimal.  A row appears only if the
 certificate of `assign.solve` holds and all costs agree.
-
-`--steps` compares n and n + 1 rows, and shows those of which one takes more than 1.5 times as long.  `--points`
-compares `assign.solve_points` with `assign.solve` of the matrix that SciPy's cdist computes, its time included.
-
-A long run in parts: `--shard K N FILE` takes every Nth family and appends its rows to FILE; a second call continues
-after the last of them.  `--merge FILE ...` makes the table of the rows in such files.
 """
 
-import json
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -27,12 +19,9 @@ from benchmarks.table import geometric_mean, markdown
 
 SIZES = (50, 100, 200, 400, 600, 601, 1000, 2000, 3000)
 QUICK_SIZES = (100, 200, 400, 601, 1000)
-STEP_SIZES = (*range(90, 1200, 10), 179, 299, 319, 479, 724)  # where a rule of the solver changes, too
-POINT_SIZES = (500, 1000, 2000, 2100, 3000, 5000)
 SHAPES = {"n x n": (1, 1), "n x 2n": (1, 2), "n x n/3": (3, 1)}
 DTYPES = ("float64", "float32", "int32")
 TOLERANCE = {"float64": 1e-6, "int32": 1e-6, "float32": 1e-4}  # of total costs, relative
-MAX_STEP, STEP_SAMPLES, SURE_SAMPLES = 1.5, 3, 9  # ratio of times; matrices per size, and if the ratio is exceeded
 INTEGER_STEPS = 1000  # integers: the range of a family's float costs is divided into this many times n steps
 LAPMOD_MAX = 1e6  # it refuses higher costs
 MAX_SECONDS = 1.0  # of all calls of a program on one matrix, after the first three
@@ -163,62 +152,6 @@ FAMILIES = {
 }
 
 
-def unrelated(draw, n_ratio=1.0, m_ratio=1.0):
-    """Two sets of independent points."""
-    return lambda n, d, rng: (draw(int(n * n_ratio), d, rng), draw(int(n * m_ratio), d, rng))
-
-
-def displaced(noise, draw=lambda n, d, rng: rng.random((n, d))):
-    """Points that moved by a multiple of their mean distance."""
-
-    def build(n, d, rng):
-        x = draw(n, d, rng)
-        return x, (x + noise * n ** (-1 / d) * rng.standard_normal(x.shape))[rng.permutation(n)]
-
-    return build
-
-
-def uniform(n, d, rng):
-    return rng.random((n, d))
-
-
-def clusters(n, d, rng):
-    return rng.random((8, d))[rng.integers(0, 8, n)] + 0.01 * rng.standard_normal((n, d))
-
-
-def sphere(n, d, rng):
-    points = rng.standard_normal((n, d))
-    return points / np.linalg.norm(points, axis=1)[:, None]
-
-
-def pixels(side):
-    return lambda n, d, rng: rng.integers(0, side, (n, d)).astype(float)
-
-
-POINT_FAMILIES = {
-    "uniform": unrelated(uniform),
-    "normal": unrelated(lambda n, d, rng: rng.standard_normal((n, d))),
-    "long tails": unrelated(lambda n, d, rng: rng.standard_cauchy((n, d))),
-    "clusters, moved": displaced(0.1, clusters),
-    "clusters": unrelated(clusters),
-    "moved by 0.1": displaced(0.1),
-    "moved by 0.3": displaced(0.3),
-    "moved by 1": displaced(1.0),
-    "moved by 3": displaced(3.0),
-    "not moved": displaced(0.0),
-    "n and 2n": unrelated(uniform, 1, 2),
-    "n and n/3": unrelated(uniform, 1, 1 / 3),
-    "n and n/3 clusters": unrelated(clusters, 1, 1 / 3),
-    "sets that do not overlap": lambda n, d, rng: (uniform(n, d, rng), uniform(n, d, rng) + 3),
-    "sets that overlap by half": lambda n, d, rng: (uniform(n, d, rng), uniform(n, d, rng) + 0.5),
-    "one set twice as wide": lambda n, d, rng: (uniform(n, d, rng), 2 * uniform(n, d, rng) - 0.5),
-    "few places": unrelated(pixels(6)),
-    "pixels": unrelated(pixels(100)),
-    "pixels, moved": displaced(0.0, pixels(100)),
-    "on a sphere": unrelated(sphere),
-}
-
-
 def build(name, shape, n, dtype="float64", seed=None):
     """The costs of a family: reproducible, contiguous."""
     rows, cols = (max(1, side * n // max(SHAPES[shape])) if shape == "n x n/3" else side * n for side in SHAPES[shape])
@@ -301,105 +234,26 @@ def measure(name, shape, n, dtype, repeats, before):
     return [*row, lapx or "-", f"{seconds[best] / seconds['ours']:.2f}"]
 
 
-def points_row(name, d, metric, n, repeats):
-    """One row of the table of points; the ratio is the matrix's time over ours."""
-    x, y = POINT_FAMILIES[name](n, d, np.random.default_rng([n, d, len(name)]))
-    found = assign.solve_points(x, y, metric, device="cpu")
-    found.check()
-    runs = {
-        "points": lambda: assign.solve_points(x, y, metric, device="cpu"),
-        "matrix": lambda: assign.solve(cdist(x, y, metric), device="cpu"),
-    }
-    seconds = processor_seconds(runs, repeats)
-    shown = [f"{1e3 * seconds[who]:.2f}" for who in runs]
-    return [name, str(d), metric, str(n), found.method, *shown, f"{seconds['matrix'] / seconds['points']:.2f}"]
-
-
-def steps(name, shape, n, dtype):
-    """One row of the table of steps; the ratio is that of the times of n and n + 1 rows, the larger one above."""
-    for samples in (STEP_SAMPLES, SURE_SAMPLES):
-        taken = {n: [], n + 1: []}
-        for seed in range(samples):
-            for rows, times in taken.items():
-                run = partial(assign.solve, build(name, shape, rows, dtype, seed), device="cpu")
-                times.append(processor_seconds({"ours": run}, 3)["ours"])
-        means = [geometric_mean(times) for times in taken.values()]
-        if max(means) <= MAX_STEP * min(means):
-            break
-    shown = [name.replace("|", "\\|"), shape, str(n), dtype, *(f"{1e3 * mean:.3f}" for mean in means)]
-    return [*shown, f"{max(means) / min(means):.2f}"]
-
-
-COLUMNS = {
-    "peers": ["costs", "shape", "n", "dtype", "method", "ours ms", "SciPy ms", "lapx ms", "", "best / ours"],
-    "steps": ["costs", "shape", "n", "dtype", "n ms", "n + 1 ms", "ratio"],
-    "points": ["points", "d", "metric", "n", "method", "points ms", "matrix ms", "matrix / points"],
-}
-
-
-def cases_of(options):
-    """A function and the arguments of each row; families inside, so that each runs with ascending n."""
-    known = POINT_FAMILIES if options.points else FAMILIES
-    names = options.families or (tuple(known)[::3] if options.quick else tuple(known))
-    if command.unknown_instance(names, known):
-        return None
-    if options.shard:
-        names = names[int(options.shard[0]) :: int(options.shard[1])]
-    shapes, dtypes = options.shapes or SHAPES, options.dtypes or DTYPES
-    if options.points:
-        sizes = options.sizes or POINT_SIZES
-        metrics = ("euclidean", "sqeuclidean", "cityblock")
-        return [
-            (points_row, name, d, metric, n, options.repeats)
-            for n in sizes
-            for d in (1, 2, 3)
-            for metric in metrics
-            for name in names
-        ]
-    sizes = options.sizes or (STEP_SIZES if options.steps else QUICK_SIZES if options.quick else SIZES)
-    cells = [(name, shape, n, dtype) for shape in shapes for dtype in dtypes for n in sizes for name in names]
-    if options.steps:
-        return [(steps, *cell) for cell in cells]
-    before: dict = {}
-    return [(measure, *cell, options.repeats, before) for cell in cells]
-
-
-def summary(kind, rows) -> str:
-    """The table of some rows, those of all kinds, and what all of them say together."""
-    ratios = [float(row[-1]) for row in rows]
-    if kind == "steps":
-        rows = [row for row, ratio in zip(rows, ratios, strict=True) if ratio > MAX_STEP]
-        means = f"{len(ratios)} pairs of sizes, {len(rows)} above {MAX_STEP}; the greatest {max(ratios):.2f}."
-    else:
-        than = "Best peer over ours" if kind == "peers" else "Matrix over points"
-        means = f"{than}: geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}; {len(ratios)} rows."
-    return f"{markdown(COLUMNS[kind], rows)}\n\n{means}"
+COLUMNS = ["costs", "shape", "n", "dtype", "method", "ours ms", "SciPy ms", "lapx ms", "", "best / ours"]
 
 
 def main(argv):
     options = parser().parse_args(argv)
-    kind = "steps" if options.steps else "points" if options.points else "peers"
-    if options.merge:
-        parts = [Path(name).read_text(encoding="utf-8").splitlines() for name in options.merge]
-        report = json.loads(parts[0][0])
-        rows = [json.loads(line) for part in parts for line in part if line.startswith("[")]
-        return command.finish(report, summary(kind, rows), options.save)
-    cases = cases_of(options)
-    if cases is None:
-        return 2
+    names = options.families or (tuple(FAMILIES)[::3] if options.quick else tuple(FAMILIES))
+    command.known_instances(names, FAMILIES)
     report = command.begin("assign on everyday matrices", ["numba", "numpy", "scipy", "lapx"])
-    if not options.shard:
-        rows = command.shown(function(*arguments) for function, *arguments in cases)
-        return command.finish(report, summary(kind, rows), options.save)
-    path = Path(options.shard[2])
-    done = path.read_text(encoding="utf-8").count("\n") - 1 if path.exists() else -1
-    with path.open("a", encoding="utf-8") as part:
-        if done < 0:
-            part.write(json.dumps(report) + "\n")
-        for function, *arguments in cases[max(done, 0) :]:
-            part.write(json.dumps(function(*arguments)) + "\n")
-            part.flush()
-    return 0
+    sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
+    before: dict = {}
+    rows = command.shown(  # families inside, so that each runs with ascending n
+        measure(name, shape, n, dtype, options.repeats, before)
+        for shape in options.shapes or SHAPES
+        for dtype in options.dtypes or DTYPES
+        for n in sizes
+        for name in names
+    )
+    ratios = [float(row[-1]) for row in rows]
+    means = f"Best peer over ours: geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}"
+    return command.finish(report, f"{markdown(COLUMNS, rows)}\n\n{means}; {len(rows)} rows.", options.save)
 
 
 def parser():
@@ -410,8 +264,4 @@ def parser():
     options.add_argument("--shapes", nargs="+", choices=SHAPES, help="default: all")
     options.add_argument("--dtypes", nargs="+", choices=DTYPES, help="default: all")
     options.add_argument("--repeats", type=int, default=5)
-    options.add_argument("--steps", action="store_true", help="times of n and n + 1 rows instead of those of peers")
-    options.add_argument("--points", action="store_true", help="points and the matrix of their distances")
-    options.add_argument("--shard", nargs=3, metavar=("K", "N", "FILE"), help="every Nth family, from K on, into FILE")
-    options.add_argument("--merge", nargs="+", metavar="FILE", help="make the table of the rows in these files")
     return options

@@ -8,8 +8,18 @@ from apps.info import gpu_facts
 from benchmarks.table import header, save
 
 
-def parser(name: str, description: str, table: str) -> argparse.ArgumentParser:
-    """A parser of `python -m benchmarks NAME`, with the option --save; `table`: the name it has by default."""
+class Stop(Exception):  # noqa: N818
+    """Raised when a benchmark ends before it measures: exit status and reason."""
+
+
+def parser(
+    name: str, description: str, table: str, data: str | None = None, devices: bool = False
+) -> argparse.ArgumentParser:
+    """A parser of `python -m benchmarks NAME`, with the option --save; `table`: the name it has by default.
+
+    data      the environment variable with the folder of data: adds the option --data
+    devices   adds the option --device
+    """
     options = argparse.ArgumentParser(
         prog=f"python -m benchmarks {name}",
         description=description.replace("%", "%%"),
@@ -22,6 +32,13 @@ def parser(name: str, description: str, table: str) -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"write benchmarks/results/NAME.md (default NAME: {table})",
     )
+    options.set_defaults(benchmark=name, variable=data)
+    if data:
+        options.add_argument(
+            "--data", metavar="FOLDER", default=os.environ.get(data), help=f"folder of data (default: ${data})"
+        )
+    if devices:
+        options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what is measured (default: cpu)")
     return options
 
 
@@ -58,47 +75,35 @@ def threads_of(text: str) -> list[int]:
     return found
 
 
-def gpu_header(benchmark: str, title: str, distributions: list[str]) -> str | None:
-    """The header and a line on the GPU, which are printed; None, and a message, if there is no GPU."""
+def gpu_header(benchmark: str, title: str, distributions: list[str]) -> str:
+    """The header and a line on the GPU, which are printed; Stop if there is no GPU."""
     gpu = gpu_facts()
     if gpu is None:
-        print(f"benchmarks {benchmark}: numba finds no CUDA GPU")
-        return None
+        raise Stop(2, f"benchmarks {benchmark}: numba finds no CUDA GPU")
     report = header(title, distributions)
     report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
     print(report, flush=True)
     return report
 
 
-def report_on(device: str, benchmark: str, title: str, distributions: list[str]) -> str | None:
+def report_on(device: str, benchmark: str, title: str, distributions: list[str]) -> str:
     """The header of a report on the CPU or on a GPU, as `begin` and `gpu_header`."""
     if device == "cpu":
         return begin(f"{title} on the CPU", distributions)
     return gpu_header(f"{benchmark} --device cuda", f"{title} on a GPU", ["numba-cuda", *distributions])
 
 
-def add_device_option(options: argparse.ArgumentParser) -> None:
-    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what is measured (default: cpu)")
-
-
-def unknown_instance(names, known) -> bool:
-    """Whether a name is not one of the known instances; if so, print it."""
+def known_instances(names, known) -> None:
+    """Stop if a name is not one of the known instances."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(known)}")
-    return bool(unknown)
+        raise Stop(2, f"unknown instance {unknown[0]!r}; there are: {', '.join(known)}")
 
 
-def add_data_option(options: argparse.ArgumentParser, variable: str) -> None:
-    default = os.environ.get(variable)
-    options.add_argument("--data", metavar="FOLDER", default=default, help=f"folder of data (default: ${variable})")
-
-
-def data_folder(benchmark: str, folder: str | None, variable: str) -> Path | None:
-    """The folder of --data; None, and a message, if there is no such folder."""
-    if folder is not None and Path(folder).is_dir():
-        return Path(folder)
-    where = "no folder given" if folder is None else f"no folder {folder!r}"
-    remedy = f"pass --data FOLDER or set {variable} (--help shows its layout)"
-    print(f"benchmarks {benchmark}: skipped, {where}; {remedy}")
-    return None
+def data_folder(options: argparse.Namespace) -> Path:
+    """The folder of --data; Stop if there is no such folder."""
+    if options.data is not None and Path(options.data).is_dir():
+        return Path(options.data)
+    where = "no folder given" if options.data is None else f"no folder {options.data!r}"
+    remedy = f"pass --data FOLDER or set {options.variable} (--help shows its layout)"
+    raise Stop(0, f"benchmarks {options.benchmark}: skipped, {where}; {remedy}")

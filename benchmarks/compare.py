@@ -20,8 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
+import skimage.data
 
-from benchmarks import command
+from benchmarks import command, graph_instances, matching_graphs, small
+from benchmarks.assign_instances import DENSE, SPARSE, stack
+from benchmarks.greedy import weighed
+from benchmarks.instances import ALL
+from benchmarks.matching_instances import PLAIN, QUICK
 from benchmarks.table import ROOT, geometric_mean, markdown
 
 WORKER = Path(__file__).with_name("compare_worker.py")
@@ -34,7 +39,7 @@ class Case(NamedTuple):
     name: str
     call: str
     arguments: tuple
-    options: dict
+    options: dict = {}
 
 
 def main(argv):
@@ -115,115 +120,71 @@ class Worker:
 
 
 def all_cases(quick: bool):
-    """The hot paths of the product; with `quick`, the same calls on tiny instances."""
-    yield from gridcut_cases(quick)
+    """The hot paths of the product on instances of the other benchmarks; with `quick`, the same calls on tiny ones."""
+    yield from grid_cases(quick)
+    for n in (20, 2000) if quick else (20, 2000, 100_000):
+        graph = graph_instances.random(n, 4 * n)
+        yield Case("graphs", f"random, {n} nodes", "gridcut.graph_max_flow", graph)
+        yield Case("graphs", f"random, {n} nodes, warm", "warm_graph", graph)
     yield from assign_cases(quick)
     yield from matching_cases(quick)
-    yield from app_cases(quick)
-
-
-def gridcut_cases(quick: bool):
-    from benchmarks.instances import EIGHT, SUITE, vessels
-
-    names = ["astronaut", "ising camera", "grey hubble x2"]
-    problems = {} if quick else {name: SUITE[name]() for name in names} | {"astronaut, 8": EIGHT["astronaut, 8"]()}
-    if not quick:
-        problems["vessels 64, 6"] = vessels(64, 6)
-    for side in (8, 64):
-        rng = np.random.default_rng(side)
-        problem = (rng.integers(0, 99, (side, side)), rng.integers(0, 99, (side, side)), {(0, 1): 30, (1, 0): 30})
-        yield Case("gridcut", f"random {side} x {side}", "gridcut.max_flow", problem, {})
-        yield Case("gridcut", f"random {side} x {side}, warm", "warm", problem, {})
-    for name, problem in problems.items():
-        arguments = (problem.source, problem.sink, problem.edges)
-        yield Case("gridcut", name, "gridcut.max_flow", arguments, {})
-        if name == "astronaut":
-            floats = (problem.source / 7, problem.sink / 7, {o: w / 7 for o, w in problem.edges.items()})
-            yield Case("gridcut", f"{name}, float64", "gridcut.max_flow", floats, {})
-            yield Case("gridcut", f"{name}, warm", "warm", arguments, {})
-    for n in (20, 2000) if quick else (20, 2000, 100_000):
-        rng = np.random.default_rng(n)
-        graph = scipy.sparse.random_array((n, n), density=4 / n, format="csr", rng=rng)
-        graph.data = np.ceil(50 * graph.data).astype(np.int64)
-        problem = (graph, *rng.integers(0, 99, (2, n)))
-        yield Case("graphs", f"random, {n} nodes", "gridcut.graph_max_flow", problem, {})
-        yield Case("graphs", f"random, {n} nodes, warm", "warm_graph", problem, {})
-    rng = np.random.default_rng(1)
-    small = rng.integers(0, 99, (2, 20, 24, 24))
-    yield Case("gridcut", "batch 20 x 24 x 24", "gridcut.max_flow_batch", (*small, {(0, 1): 30, (1, 0): 30}), {})
-    side = 24 if quick else 200
-    costs = rng.integers(0, 100, (6, side, side))
-    difference = np.subtract.outer(range(6), range(6))
-    cost = np.minimum(abs(difference), 2)
-    weights = {(0, 1): 20, (1, 0): 20}
-    yield Case("labels", f"expansion 6 x {side}^2", "gridcut.alpha_expansion", (costs, weights, cost), {})
-    yield Case("labels", f"convex 6 x {side}^2", "gridcut.convex_labels", (costs, weights, abs(difference)), {})
-
-
-def assign_cases(quick: bool):
-    from benchmarks.assign_instances import DENSE, SPARSE
-
-    for n in (10, 30, 100) if quick else (10, 30, 100, 1000, 2000):
-        for family in ("u1e6", "geometric 1e3", "tracking"):
-            cost = DENSE[family](n, np.random.default_rng(n))
-            yield Case("assign", f"{family}, {n}", "assign.solve", (cost,), {})
-    cost = DENSE["u1e6"](300, np.random.default_rng(0))
-    yield Case("assign", "u1e6, 300, float64", "assign.solve", (cost / 3,), {})
-    yield Case("assign", "u1e6, 300 x 200", "assign.solve", (cost[:, :200],), {"max_cost": 5000})
-    for n in (10, 300):
-        yield Case("assign", f"SciPy's function, {n}", "assign.linear_sum_assignment", (cost[:n, :n],), {})
-    for family in ("nearest 1e3", "random 1e5"):
-        sparse = SPARSE[family](200 if quick else 10_000, np.random.default_rng(2))
-        yield Case("assign", f"sparse {family}", "assign.solve", (sparse,), {})
-        yield Case("assign", f"sparse {family}, float64", "assign.solve", (sparse / 7,), {})
-    cost = DENSE["u1e6"](10, np.random.default_rng(10))
-    yield Case("assign", "sparse 10", "assign.solve", (scipy.sparse.csr_array(cost),), {})
-    yield Case("assign", "sparse 10, float64", "assign.solve", (scipy.sparse.csr_array(cost / 7),), {})
-    batch = np.random.default_rng(3).integers(0, 1000, (500, 30, 30))
-    yield Case("assign", "batch 500 x 30", "assign.solve_batch", (batch,), {})
-    for n in (20,) if quick else (20, 3000):
-        points = np.random.default_rng(4).random((2, n, 2))
-        yield Case("assign", f"points {n}", "assign.solve_points", tuple(points), {})
-
-
-def matching_cases(quick: bool):
-    from benchmarks import matching_graphs as generators
-
-    graphs = {"grid 30^2": generators.road(30, 0.1)}
-    if not quick:
-        graphs |= {
-            "delaunay 2^16": generators.delaunay(16),
-            "uniform 2^17 3": generators.uniform(2**17, 3),
-            "R-MAT 2^14": generators.rmat(14, 16, (0.45, 0.15, 0.15, 0.25)),
-            "road 400^2": generators.road(400, 0.3),
-        }
-    for name, graph in graphs.items():
-        yield Case("matching", name, "matching.maximum", (graph,), {})
-        yield Case("matching", f"{name}, SciPy's function", "matching.maximum_bipartite_matching", (graph,), {})
-    size = 8 if quick else 16
-    plane = generators.delaunay(size)
-    plane = scipy.sparse.csr_array(((plane + plane.T) > 0).astype(np.int64))
-    weight = scipy.sparse.triu(plane, 1).tocsr()
-    weight.data = np.random.default_rng(5).random(weight.nnz)
-    weight = scipy.sparse.csr_array(weight + weight.T)
-    for method in ("random", "sorted", "locally_dominant", "parallel"):
-        yield Case("matching", f"greedy {method}", "matching.greedy", (weight,), {"method": method})
-    yield Case("matching", f"block triangular 2^{size}", "matching.dulmage_mendelsohn", (plane,), {})
-
-
-def app_cases(quick: bool):
-    import skimage.data
-
-    photo = skimage.data.astronaut()
-    if quick:
-        photo = np.ascontiguousarray(photo[::8, ::8])
+    photo = np.ascontiguousarray(skimage.data.astronaut()[:: 8 if quick else 1, :: 8 if quick else 1])
     strokes = np.zeros(photo.shape[:2], np.uint8)
     h, w = strokes.shape
     strokes[h // 4 : h // 2, w // 3 : w // 2] = 1
     strokes[: h // 20 + 1] = 2
-    yield Case("apps", "segment, strokes", "segment", (photo, strokes), {})
+    yield Case("apps", "segment, strokes", "segment", (photo, strokes))
     small = np.ascontiguousarray(photo[::2, ::2])
-    yield Case("apps", "flow, shifted", "flow", (small, np.roll(small, (2, 3), (0, 1))), {})
+    yield Case("apps", "flow, shifted", "flow", (small, np.roll(small, (2, 3), (0, 1))))
+
+
+def grid_cases(quick: bool):
+    problems = {f"random {n} x {n}": small.noise(n, np.random.default_rng(n)) for n in (8, 64)}
+    if not quick:
+        problems |= {name: ALL[name]() for name in ("astronaut", "ising camera", "astronaut, 8", "vessels 128, 6")}
+    for name, problem in problems.items():
+        arguments = (problem.source, problem.sink, problem.edges)
+        yield Case("gridcut", name, "gridcut.max_flow", arguments)
+        yield Case("gridcut", f"{name}, warm", "warm", arguments)
+        floats = (problem.source / 7, problem.sink / 7, {o: w / 7 for o, w in problem.edges.items()})
+        yield Case("gridcut", f"{name}, float64", "gridcut.max_flow", floats)
+    weights = {(0, 1): 20, (1, 0): 20}
+    stack = np.random.default_rng(1).integers(0, 99, (2, 20, 24, 24))
+    yield Case("gridcut", "batch 20 x 24 x 24", "gridcut.max_flow_batch", (*stack, weights))
+    side = 24 if quick else 200
+    costs = np.random.default_rng(1).integers(0, 100, (6, side, side))
+    difference = abs(np.subtract.outer(range(6), range(6)))
+    yield Case("labels", f"expansion 6 x {side}^2", "gridcut.alpha_expansion", (costs, weights, difference.clip(max=2)))
+    yield Case("labels", f"convex 6 x {side}^2", "gridcut.convex_labels", (costs, weights, difference))
+
+
+def assign_cases(quick: bool):
+    for n in (10, 30, 100) if quick else (10, 30, 100, 1000, 2000):
+        for family in ("u1e6", "geometric 1e3", "tracking"):
+            yield Case("assign", f"{family}, {n}", "assign.solve", (DENSE[family](n, np.random.default_rng(n)),))
+    cost = DENSE["u1e6"](300, np.random.default_rng(0))
+    yield Case("assign", "u1e6, 300, float64", "assign.solve", (cost / 3,))
+    yield Case("assign", "u1e6, 300 x 200", "assign.solve", (cost[:, :200],), {"max_cost": 5000})
+    for n in (10, 300):
+        yield Case("assign", f"SciPy's function, {n}", "assign.linear_sum_assignment", (cost[:n, :n],))
+    sparse = {name: SPARSE[name](200 if quick else 10_000, np.random.default_rng(2)) for name in SPARSE}
+    for name, costs in (sparse | {"10": scipy.sparse.csr_array(cost[:10, :10])}).items():
+        yield Case("assign", f"sparse {name}", "assign.solve", (costs,))
+        yield Case("assign", f"sparse {name}, float64", "assign.solve", (costs / 7,))
+    yield Case("assign", "batch 500 x 30", "assign.solve_batch", (stack("u100", 500, 30, np.random.default_rng(3)),))
+    for n in (20,) if quick else (20, 3000):
+        yield Case("assign", f"points {n}", "assign.solve_points", tuple(np.random.default_rng(4).random((2, n, 2))))
+
+
+def matching_cases(quick: bool):
+    for name in QUICK if quick else ("rmat 2^18", "road 1000^2", "uniform 3"):
+        graph = (QUICK | PLAIN)[name]()
+        yield Case("matching", name, "matching.maximum", (graph,))
+        yield Case("matching", f"{name}, SciPy's function", "matching.maximum_bipartite_matching", (graph,))
+    plane = matching_graphs.delaunay(8 if quick else 16)
+    for method in ("random", "sorted", "locally_dominant", "parallel"):
+        yield Case("matching", f"greedy {method}", "matching.greedy", (weighed(plane),), {"method": method})
+    yield Case("matching", "block triangular", "matching.dulmage_mendelsohn", (plane,))
 
 
 def _parser():

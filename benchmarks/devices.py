@@ -22,7 +22,6 @@ import numpy as np
 import skimage.data
 
 import gridcut
-from apps.info import gpu_facts
 from benchmarks import command
 from benchmarks.table import markdown
 
@@ -36,11 +35,7 @@ COLUMNS += ["speed-up, solve", "speed-up, total"]
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if command.unknown_instance(options.instances, SIZES):
-        return 2
-    if gpu_facts() is None:
-        print("benchmarks devices: numba finds no CUDA GPU")
-        return 2
+    command.known_instances(options.instances, SIZES)
     from gridcut.device.choose import gpu_count
 
     devices = options.devices or [list(range(gpu_count()))]

@@ -34,7 +34,7 @@ def main(argv):
     rows = []
     for name in options.faces:
         try:
-            rows += command.shown(row(*call, options.rounds) for call in FACES[name](options.quick))
+            rows += command.shown(row(*call, options.rounds) for call in FACES[name]())
         except ImportError as error:
             print(f"{name}: left out, {error}")
     return command.finish(report, markdown(COLUMNS, rows), options.save)
@@ -49,13 +49,13 @@ def row(face, problem, theirs, ours, value, rounds):
     return [face, problem, *shown, f"{taken['theirs'] / taken['ours']:.1f}"]
 
 
-def scipy_calls(quick):
+def scipy_calls():
     rng = np.random.default_rng(1)
-    for shape in SHAPES[:5] if quick else SHAPES:
+    for shape in SHAPES:
         cost = rng.random(shape)
         calls = (partial(of.linear_sum_assignment, cost) for of in (scipy.optimize, assign))
         yield "SciPy linear_sum_assignment", f"{shape[0]} x {shape[1]} floats", *calls, lambda p, c=cost: c[p].sum()
-    for n in (500,) if quick else (1000, 10_000):
+    for n in (1000, 10_000):
         graph = random_arcs(10_000)(n, rng)
         problem = f"{n} rows, {graph.nnz} edges"
         calls = (partial(of.min_weight_full_bipartite_matching, graph) for of in (csgraph, assign))
@@ -65,7 +65,7 @@ def scipy_calls(quick):
         yield "SciPy maximum_bipartite_matching", f"{10 * n} rows, {thin.nnz} edges", *calls, lambda p: (p >= 0).sum()
         calls = (partial(of, graph, 0, n - 1) for of in (csgraph.maximum_flow, maximum_flow))
         yield "SciPy maximum_flow", f"{problem}, one source", *calls, lambda found: found.flow_value
-    side = 32 if quick else 128
+    side = 128
     one, two = grid_edges(side, side)
     pixels = np.arange(side * side)
     source, sink = np.full_like(pixels, side * side), np.full_like(pixels, side * side + 1)
@@ -76,28 +76,28 @@ def scipy_calls(quick):
     yield "SciPy maximum_flow", f"grid of {side}² pixels with terminals", *calls, lambda found: found.flow_value
 
 
-def lap_calls(quick):
+def lap_calls():
     import lap
 
     rng = np.random.default_rng(2)
     cases = [((12, 15), 0.5), ((60, 50), 0.3), ((300, 200), 0.02), ((1000, 1000), np.inf), ((1500, 1000), 0.01)]
-    for shape, limit in cases[: 3 if quick else None]:
+    for shape, limit in cases:
         cost = rng.random(shape)
         calls = (partial(of.lapjv, cost, True, limit) for of in (lap, our_lap))
         yield "lapx lapjv", f"{shape[0]} x {shape[1]}, cost_limit {limit}", *calls, lambda found: found[0]
-    matrix = random_arcs(10_000)(200 if quick else 2000, rng)
+    matrix = random_arcs(10_000)(2000, rng)
     arguments = matrix.shape[0], matrix.data.astype(float), matrix.indptr, matrix.indices
     calls = (partial(of.lapmod, *arguments) for of in (lap, our_lap))
     yield "lapx lapmod", f"{matrix.shape[0]} rows, {matrix.nnz} pairs", *calls, lambda found: found[0]
 
 
-def maxflow_calls(quick):
+def maxflow_calls():
     import maxflow
 
     import gridcut.compat.maxflow as ours
 
     rng = np.random.default_rng(3)
-    side, n = (64, 2000) if quick else (512, 100_000)
+    side, n = 512, 100_000
     disc = np.hypot(*(np.mgrid[:side, :side] - side / 2)) < side / 3
     noisy = np.clip(255 * disc + rng.normal(0, 90, (side, side)), 0, 255).astype(int)
     weights, structure = rng.integers(0, 100, (side, side)), np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1]])
@@ -131,14 +131,14 @@ def maxflow_calls(quick):
     yield "PyMaxflow aexpansion_grid", f"6 labels, {side // 4}²", *calls, lambda labels: 0  # ties
 
 
-def networkx_calls(quick):
+def networkx_calls():
     import networkx as nx
 
     if "cutmatch" not in nx.config.backends:
         raise ImportError("networkx finds no backend 'cutmatch': install this distribution")
     nx.config.warnings_to_ignore.add("cache")
     rng = np.random.default_rng(4)
-    for n, edges in ((300, 1000),) if quick else ((500, 1000), (5000, 50_000)):
+    for n, edges in ((500, 1000), (5000, 50_000)):
         graph = nx.Graph()
         graph.add_nodes_from(range(2 * n))
         graph.add_edges_from(np.stack([rng.integers(0, n, edges), rng.integers(n, 2 * n, edges)], 1).tolist())
@@ -169,5 +169,4 @@ def _parser():
     parser = command.parser("faces", __doc__, "faces-cpu")
     parser.add_argument("--faces", nargs="*", choices=list(FACES), default=list(FACES), help="which (default: all)")
     parser.add_argument("--rounds", type=int, default=100, metavar="N", help="at most this many (default: 100)")
-    parser.add_argument("--quick", action="store_true", help="small problems")
     return parser

@@ -3,12 +3,11 @@
   python -m benchmarks first_use                    this environment
   python -m benchmarks first_use --python PATH      another one: a fresh one after `pip install .`, or with a wheel
   python -m benchmarks first_use --none-compiled    exit status 1 if any job compiles a kernel
-  python -m benchmarks first_use --kernels          names of the kernels that are compiled
 
 Each job is one process: a command on a 512 x 512 photograph of skimage.data, or one call of a library.  The cache of
 compiled kernels is an empty folder, so the first process compiles what the package does not carry.  Times are wall
-clocks of the processes, start and imports included; medians of the repeats.  "processors" is the processor time of the
-first process, and "kernels" the number that it compiled, with those that kernels call.
+clocks of the processes, start and imports included; medians of the repeats.  "kernels" is the number that the first
+process compiled, with those that kernels call.
 """
 
 import json
@@ -112,12 +111,6 @@ def write_samples(folder: Path) -> None:
     scipy.io.mmwrite(folder / "matrix.mtx", scipy.sparse.random(3000, 3000, 0.001, random_state=2))
 
 
-def processor_seconds() -> float:
-    """Of all processes that this one has waited for, and those that they have waited for."""
-    times = os.times()
-    return times.children_user + times.children_system
-
-
 def run(python: str, job: str, folder: Path, cache: Path) -> dict:
     """Run a job in a process; return its seconds, and the kernels that it compiled and loaded from the package."""
     line = JOBS[job]
@@ -132,22 +125,21 @@ def run(python: str, job: str, folder: Path, cache: Path) -> dict:
     if python != sys.executable:  # that environment's packages, not this one's
         environment.pop("PYTHONPATH", None)
     environment |= {"NUMBA_CACHE_DIR": str(cache), "FIRST_USE_REPORT": str(report)}
-    start, before = time.perf_counter(), processor_seconds()
+    start = time.perf_counter()
     done = subprocess.run(
         [python, "-c", PROBE + code], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
     )
-    seconds, busy = time.perf_counter() - start, processor_seconds() - before
+    seconds = time.perf_counter() - start
     if done.returncode:
         raise RuntimeError(f"{job}: {done.stderr.strip()}")
     kernels, carried = json.loads(report.read_bytes())
-    return {"seconds": seconds, "busy": busy, "kernels": kernels, "carried": carried}
+    return {"seconds": seconds, "kernels": kernels, "carried": carried}
 
 
 def main(argv) -> int:
     options = command.parser("first_use", __doc__, "first-use")
     options.add_argument("--python", default=sys.executable, metavar="PATH", help="interpreter of the environment")
     options.add_argument("--repeats", type=int, default=3, metavar="N", help="processes per job (default: 3)")
-    options.add_argument("--kernels", action="store_true", help="list the kernels that are compiled")
     options.add_argument("--none-compiled", action="store_true", help="fail if a kernel is compiled")
     chosen = options.parse_args(argv)
     rows, wrong = [], []
@@ -165,16 +157,12 @@ def main(argv) -> int:
                 second.append(run(chosen.python, job, folder, cache))
             compiled = len(first[0]["kernels"])
             if compiled:
-                wrong.append(job)
+                wrong.append(f"{job}: {', '.join(first[0]['kernels'])}")
             row = [job, *(f"{median(one['seconds'] for one in runs):.2f}" for runs in (first, second))]
-            row += [f"{median(one['busy'] for one in first):.2f}", str(compiled)]
-            rows += command.shown([[*row, str(first[0]["carried"])]])
-            if chosen.kernels:
-                print(*(f"  {kernel}" for kernel in first[0]["kernels"]), sep="\n", flush=True)
-    columns = ["job", "first, s", "second, s", "processors, s", "kernels compiled"]
-    columns += ["loaded from the package"]
+            rows += command.shown([[*row, str(compiled), str(first[0]["carried"])]])
+    columns = ["job", "first, s", "second, s", "kernels compiled", "loaded from the package"]
     command.finish(report, markdown(columns, rows), chosen.save)
     if chosen.none_compiled and wrong:
-        print(f"benchmarks first_use: kernels were compiled for {', '.join(wrong)}", file=sys.stderr)
+        print(f"benchmarks first_use: kernels were compiled for {'; '.join(wrong)}", file=sys.stderr)
         return 1
     return 0

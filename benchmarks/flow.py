@@ -52,9 +52,7 @@ class Case:
 
 def main(argv):
     options = _parser().parse_args(argv)
-    data = command.data_folder("flow", options.data, "CUTMATCH_FLOW_DATA")
-    if data is None:
-        return 0
+    data = command.data_folder(options)
     cases = list(load(data))
     if not cases:
         print(f"benchmarks flow: no pairs in {data}")
@@ -219,8 +217,7 @@ def points_right(first, second, case):
 
 
 def _parser():
-    parser = command.parser("flow", __doc__, "flow-cpu")
-    command.add_data_option(parser, "CUTMATCH_FLOW_DATA")
+    parser = command.parser("flow", __doc__, "flow-cpu", data="CUTMATCH_FLOW_DATA")
     parser.add_argument("--clip", type=int, default=100, metavar="N", help="frames of the clip (default: 100; 0: none)")
     parser.add_argument("--large", type=int, default=6, metavar="N", help="pairs of large motion (default: 6)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")

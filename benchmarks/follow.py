@@ -32,13 +32,13 @@ COLUMNS = ["frames", "points", "method", "within 1 px %", "within 3 px %", "lost
 
 
 def main(argv):
-    parser = command.parser("follow", __doc__, "follow-cpu")
-    command.add_data_option(parser, "CUTMATCH_FLOW_DATA")
+    parser = command.parser("follow", __doc__, "follow-cpu", data="CUTMATCH_FLOW_DATA")
     parser.add_argument("--points", type=int, default=1000, metavar="N", help="number of points (default: 1000)")
     options = parser.parse_args(argv)
     report = command.begin("Given points", ["opencv-python-headless", "numba", "numpy"])
-    pairs = command.data_folder("follow", options.data, "CUTMATCH_FLOW_DATA")
-    sequences = [*clips(options.points), *(() if pairs is None else known_pairs(pairs, options.points))]
+    sequences = list(clips(options.points))
+    if options.data:
+        sequences += known_pairs(command.data_folder(options), options.points)
     ours(sequences[0][2][:2], sequences[0][3])  # compiles
     steps: list[tuple] = []
     rows = command.shown(row for sequence in sequences for row in rows_of(*sequence, steps))

@@ -89,8 +89,7 @@ def main(argv):
     options = _parser().parse_args(argv)
     cuda = options.device == "cuda"
     known = LARGE if cuda else INSTANCES
-    if command.unknown_instance(options.instances, known):
-        return 2
+    command.known_instances(options.instances, known)
     installed = baselines.installed("graphs")
     if cuda:
         methods = options.methods or [name for name, method in METHODS.items() if method.cuda]
@@ -100,8 +99,6 @@ def main(argv):
         ours, others = [GraphProgram("gridcut")], [GraphProgram(name) for name in installed]
     distributions = ["numba", "numpy", *(one.distribution for one in installed.values())]
     report = command.report_on(options.device, "graphs", "cuts of sparse graphs", distributions)
-    if report is None:
-        return 2
     rows, ratios = [], {}
     for name in options.instances or known:
         worker = harness.Worker(name, options.limit or None, GraphBench)
@@ -136,8 +133,7 @@ def rows_of(found: harness.Measured, ours, others, ratios):
 
 
 def _parser():
-    parser = command.parser("graphs", __doc__, "graphs-{device}")
-    command.add_device_option(parser)
+    parser = command.parser("graphs", __doc__, "graphs-{device}", devices=True)
     names = "; ".join(INSTANCES | LARGE)
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {names} (default: all of the device)")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), help="on a GPU (default: all that it has)")

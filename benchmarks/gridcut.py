@@ -27,8 +27,7 @@ GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel"
 def main(argv):
     options = _parser().parse_args(argv)
     names = options.instances or [name for name in ALL if name not in LARGE | HARD]
-    if command.unknown_instance(names, ALL):
-        return 2
+    command.known_instances(names, ALL)
     report = command.begin("gridcut on the CPU", ["numba", "numpy", BASELINES["grids"][BASELINE].distribution])
     if options.warm:
         with thread_limit(1):

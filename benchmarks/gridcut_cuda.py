@@ -45,12 +45,9 @@ class OverTheCapError(Exception):
 def main(argv):
     options = parser().parse_args(argv)
     names = options.instances or ([] if options.warm or options.batch else list(ALL))
-    if command.unknown_instance(names, ALL):
-        return 2
+    command.known_instances(names, ALL)
     programs = ["numba-cuda", "numba", "numpy", PYMAXFLOW.distribution]
     report = command.gpu_header("gridcut --device cuda", "gridcut on a GPU", programs)
-    if report is None:
-        return 2
     parts = []
     if names:
         parts.append(cold_table(names, options))

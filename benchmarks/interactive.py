@@ -12,7 +12,6 @@ the ground truth does not count.
 --strokes   straight strokes instead of discs: the longest segment through that point that keeps half of its distance
             from correct pixels
 session    apps.Session; each click waits for the models that are fitted in the background
-look       the same, but all clicks after the first are where Session.margins says to look, of any size of error
 segment    apps.segment on all marks so far, from nothing
 grabCut    cv2.grabCut on all marks so far, five iterations; until the background is marked, all is object
 """
@@ -46,13 +45,9 @@ def main(argv):
     options = _parser().parse_args(argv)
     if options.latency:
         found = interactive_latency.report(options.marks, options.device)
-        if found is None:
-            return 2
         table = LATENCY_TABLE + ("-cuda" if options.device == "cuda" else "")
         return command.finish(*found, table if options.save == TABLE else options.save)
-    data = command.data_folder("interactive", options.data, "CUTMATCH_DATA")
-    if data is None:
-        return 0
+    data = command.data_folder(options)
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
     mark = "strokes" if options.strokes else "clicks"
@@ -92,22 +87,8 @@ class SessionUser:
         self._session.result()  # raises unless the cut is certified
         return answered - start, done - start, self._session.mask
 
-    def place(self):
-        """Where to click next, x, y, instead of in the largest wrong region; None for there."""
-        return None
-
     def close(self):
         self._session.close()
-
-
-class LookUser(SessionUser):
-    """Clicks where a session is unsure."""
-
-    def place(self):
-        if not self._session.records:
-            return None
-        place = self._session.margins().place
-        return None if place is None else place[::-1]
 
 
 class MarksUser:
@@ -138,17 +119,12 @@ class MarksUser:
         seconds = time.perf_counter() - start
         return seconds, seconds, mask
 
-    def place(self):
-        """As of `SessionUser`."""
-        return None
-
     def close(self):
         """Nothing is kept."""
 
 
 METHODS = {
     "session": SessionUser,
-    "look": LookUser,
     "segment": lambda rgb: MarksUser(rgb, lambda rgb, marks: segment_marked(rgb, marks, device="cpu").mask),
     "cv2.grabCut": lambda rgb: MarksUser(rgb, grabcut, needs=(OBJECT, BACKGROUND)),
 }
@@ -161,8 +137,7 @@ def clicks(user_of, rgb, truth, pair=False, strokes=False):
     history = []
     for count in range(MOST):
         wrong = (truth == (0, OBJECT_OF_TRUTH)[count == 0]) if pair and count < 2 else largest_error(mask, truth)
-        place = user.place()
-        points = [place] if place else segment_through_middle(wrong) if strokes else [middle(wrong)]
+        points = segment_through_middle(wrong) if strokes else [middle(wrong)]
         x, y = points[0]
         *seconds, mask = user.mark(points, int(truth[y, x] == OBJECT_OF_TRUTH))
         history.append((intersection_over_union(mask, truth), *seconds))
@@ -236,8 +211,7 @@ def intersection_over_union(mask, truth):
 
 
 def _parser():
-    parser = command.parser("interactive", __doc__, TABLE)
-    command.add_data_option(parser, "CUTMATCH_DATA")
+    parser = command.parser("interactive", __doc__, TABLE, data="CUTMATCH_DATA")
     parser.add_argument("--pair", action="store_true", help="start with one mark on the object, one on the background")
     parser.add_argument("--strokes", action="store_true", help="straight strokes instead of discs")
     parser.add_argument("--latency", action="store_true", help="seconds and memory of strokes by size instead")

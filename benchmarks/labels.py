@@ -39,13 +39,10 @@ LARGE = {f"camera x{n}": (partial(camera, scale=n), "expansion", None) for n in 
 def main(argv):
     options = _parser().parse_args(argv)
     known = INSTANCES | LARGE
-    if command.unknown_instance(options.instances, known):
-        return 2
+    command.known_instances(options.instances, known)
     numba.set_num_threads(1)
     distributions = ["numba", "numpy", *(baseline.distribution for baseline in BASELINES.values())]
     report = command.report_on(options.device, "labels", "several labels", distributions)
-    if report is None:
-        return 2
     measure, every = (on_gpu, known) if options.device == "cuda" else (on_cpu, INSTANCES)
     rows, ratios, missing = [], {}, []
     for name in options.instances or every:
@@ -142,11 +139,9 @@ def gco_of(problem, move, start):
 
 
 def _parser():
-    parser = command.parser("labels", __doc__, "labels-{device}")
-    command.add_device_option(parser)
+    parser = command.parser("labels", __doc__, "labels-{device}", data="CUTMATCH_LABELS_DATA", devices=True)
     names = ", ".join(INSTANCES | LARGE)
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {names} (default: all of the device)")
-    command.add_data_option(parser, "CUTMATCH_LABELS_DATA")
     parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="on the CPU")
     parser.add_argument("--restarts", type=int, nargs="+", help="of expansions (default: theirs; on a GPU also 0)")
     parser.add_argument("--repeats", type=int, default=3)

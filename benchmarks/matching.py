@@ -36,16 +36,9 @@ def main(argv):
     options = parser().parse_args(argv)
     cuda = options.device == "cuda"
     names = names_of(options)
-    if command.unknown_instance(names, instances.known()):
-        return 2
-    try:
-        programs = programs_of(options)
-    except ValueError as error:
-        print(f"benchmarks matching: {error}")
-        return 2
+    command.known_instances(names, instances.known())
+    programs = programs_of(options)
     report = command.report_on(options.device, "matching", "matching", ["numba", "numpy", "scipy", "python-igraph"])
-    if report is None:
-        return 2
     sources = instances.prepared(names, options.cache) if cuda else {name: instances.known()[name] for name in names}
     measured, rows, ratios = [], [], {}
     for name, source in sources.items():
@@ -143,8 +136,7 @@ def as_in_paper(measured):
 
 
 def parser():
-    options = command.parser("matching", __doc__, "matching-{device}")
-    command.add_device_option(options)
+    options = command.parser("matching", __doc__, "matching-{device}", devices=True)
     options.add_argument("instances", nargs="*", metavar="GRAPH", help="graphs by name (default: the families)")
     options.add_argument("--permuted", action="store_true", help="also with rows and columns permuted")
     options.add_argument(

@@ -73,12 +73,9 @@ OF_PAPER = {
     "uniform 8M 3": FAMILIES["uniform 8M 3"],
 }
 
-# For greedy matching on a GPU: more than 10^7 edges each; and on a CPU.
-GREEDY = {name: FAMILIES[name] for name in ("delaunay 2^22", "rgg 2^21", "kron 2^20")}
-GREEDY["grid 2400^2"] = lambda: graphs.road(2400, 0.0)
-GREEDY_CPU = {name: PLAIN[name] for name in ("delaunay 2^20", "rgg 2^18", "kron 2^18")}
-GREEDY_CPU["grid 1000^2"] = lambda: graphs.road(1000, 0.0)
-GREEDY_QUICK = {"delaunay 2^12": QUICK["delaunay 2^12"], "grid 40^2": lambda: graphs.road(40, 0.0)}
+# For greedy matching: more than 10^7 edges each; and smaller ones.
+GRIDS = {"grid 1000^2": lambda: graphs.road(1000, 0.0), "grid 2400^2": lambda: graphs.road(2400, 0.0)}
+GREEDY = ("delaunay 2^22", "rgg 2^21", "kron 2^20", "grid 2400^2")
 
 
 class Printed(NamedTuple):
@@ -147,7 +144,7 @@ def with_permuted(known) -> dict:
 
 def known() -> dict:
     """All graphs by name."""
-    return with_permuted(PLAIN | HARD | FAMILIES | OF_PAPER | GREEDY | GREEDY_CPU)
+    return with_permuted(PLAIN | HARD | FAMILIES | OF_PAPER | GRIDS)
 
 
 def hopeless_for_scipy(name) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 
 import matching
 from benchmarks.baselines import BASELINES
+from benchmarks.command import Stop
 from benchmarks.matching_graphs import uniform
 from benchmarks.matching_instances import read
 from benchmarks.timing import timed
@@ -51,7 +52,7 @@ VARIANTS |= {
 
 
 def program_of(text: str, device: str = "cuda", **parameters) -> Program:
-    """METHOD or METHOD+INIT as a Program, on a GPU also VARIANT and VARIANT+INIT; ValueError for unknown names."""
+    """METHOD or METHOD+INIT as a Program, on a GPU also VARIANT and VARIANT+INIT; Stop for unknown names."""
     name, _, init = text.partition("+")
     init = init or "auto"
     methods = {name: (name, {}) for name in ("auto", *METHODS)}
@@ -62,7 +63,8 @@ def program_of(text: str, device: str = "cuda", **parameters) -> Program:
         where = " on CUDA"
     for kind, asked, known in (("method", name, methods), ("init", init, inits)):
         if asked not in known:
-            raise ValueError(f"no {kind} {asked!r}{where}; there are {', '.join(dict.fromkeys(known))}")
+            listed = ", ".join(dict.fromkeys(known))
+            raise Stop(2, f"benchmarks matching: no {kind} {asked!r}{where}; there are {listed}")
     method, own_parameters = methods[name]
     return Program(text, method, init, own_parameters | parameters)
 

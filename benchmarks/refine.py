@@ -10,7 +10,7 @@ ximgproc) filter the probabilities, with radii in pixels of the mask.  Dense CRF
 example, but a bilateral weight of 3 instead of 10, which lost most of some objects.  grabCut runs five iterations on
 the pixels within 2.5 pixels of the mask from the outline.  Methods whose package is not installed are left out.
 lower: images whose IoU is more than 0.2 points below that of the enlarged mask; worst: the largest loss in points.  All
-run on one thread.  `python -m benchmarks photographs --programs refine` measures large images.
+run on one thread.
 """
 
 import time
@@ -35,9 +35,7 @@ LOWER = 0.2  # points of IoU
 
 def main(argv):
     options = _parser().parse_args(argv)
-    data = command.data_folder("refine", options.data, "CUTMATCH_DATA")
-    if data is None:
-        return 0
+    data = command.data_folder(options)
     programs = ["opencv-python-headless", "numba", "numpy", "pydensecrf2"]
     report = command.begin("Refinement of soft masks", programs)
     methods = available()
@@ -164,6 +162,5 @@ def measure(cases, damage: str, size: int, methods, name: str | None = None):
 
 
 def _parser():
-    parser = command.parser("refine", __doc__, "refine-cpu")
-    command.add_data_option(parser, "CUTMATCH_DATA")
+    parser = command.parser("refine", __doc__, "refine-cpu", data="CUTMATCH_DATA")
     return parser

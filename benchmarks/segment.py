@@ -36,7 +36,7 @@ from apps.segmentation.strokes import marks_of_box, read_strokes
 from benchmarks import command
 from benchmarks.box_scenes import collages, tiles
 from benchmarks.table import markdown
-from benchmarks.timing import rounds, timed
+from benchmarks.timing import timed
 
 GRABCUT_ITERATIONS = 5
 KINDS = {
@@ -48,14 +48,11 @@ KINDS = {
 }
 FAILED_IOU = 10.0  # per cent; a smaller overlap is no answer
 BOX_IMAGES = 20  # with several boxes
-LARGE = 3_000_000  # pixels of the timing at the end
 
 
 def main(argv):
     options = _parser().parse_args(argv)
-    data = command.data_folder("segment", options.data, "CUTMATCH_DATA")
-    if data is None:
-        return 0
+    data = command.data_folder(options)
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
     report = command.begin("Segmentation against cv2.grabCut", ["opencv-python-headless", "numba", "numpy"])
@@ -69,14 +66,14 @@ def main(argv):
     columns = ["input", "method", "images", "IoU %", "error %", "boundary F %", "least IoU %", "s", "failed"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
-        lines += ["", boxes_table(data), "", large_timing(data)]
+        lines += ["", boxes_table(data)]
     return command.finish(report, "\n".join(lines), options.save)
 
 
-def load(data, kind, limit=None):
+def load(data, kind):
     """Images of one kind: name, RGB in [0, 1], ground truth, marks."""
     base, truths, what = KINDS[kind]
-    images = sorted((data / base / "images").glob("*"))[:limit]
+    images = sorted((data / base / "images").glob("*"))
     boxes = json.loads((data / base / "boxes.json").read_text("utf-8")) if what in ("tight", "loose10") else None
     for path in images:
         rgb = read_image(path)
@@ -144,26 +141,6 @@ def measure(kind, cases):
         ]
 
 
-def large_timing(data, repeats=3):
-    """Seconds on one image enlarged to three megapixels, with strokes and with a box."""
-    rows = []
-    for kind in ("strokes, set 2", "tight box"):
-        cases = list(load(data, kind, 1))
-        if not cases:
-            continue
-        _, rgb, _, marks = cases[0]
-        scale = (LARGE / marks.size) ** 0.5
-        size = (round(marks.shape[1] * scale), round(marks.shape[0] * scale))
-        rgb = np.clip(cv2.resize(rgb, size, interpolation=cv2.INTER_CUBIC), 0, 1)
-        marks = cv2.resize(marks.view(np.uint8), size, interpolation=cv2.INTER_NEAREST).view(np.int8)
-        seconds, _ = rounds(
-            {name: partial(method, rgb, marks) for name, method in METHODS.items()}, repeats, clock=time.process_time
-        )
-        mine, theirs = (seconds[name] for name in METHODS)
-        rows.append([kind, f"{size[0]}x{size[1]}", f"{mine:.2f}", f"{theirs:.2f}", f"{theirs / mine:.1f}"])
-    return markdown(["3 megapixels", "size", "cutmatch s", "cv2.grabCut s", "ratio"], rows)
-
-
 def boxes_table(data, images=BOX_IMAGES):
     """IoU of single objects, and seconds per image, of images with several boxes."""
     cases = list(load(data, "tight box"))
@@ -206,9 +183,8 @@ def _iou(mask, truth):
 
 
 def _parser():
-    parser = command.parser("segment", __doc__, "segment-cpu")
-    command.add_data_option(parser, "CUTMATCH_DATA")
+    parser = command.parser("segment", __doc__, "segment-cpu", data="CUTMATCH_DATA")
     kinds = "of " + ", ".join(KINDS).replace("%", "%%")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=kinds)
-    parser.add_argument("--quick", action="store_true", help="leave out several boxes and the 3-megapixel timing")
+    parser.add_argument("--quick", action="store_true", help="leave out several boxes")
     return parser

@@ -37,9 +37,7 @@ NEAR_ENOUGH = 0.02
 
 def main(argv):
     options = _parser().parse_args(argv)
-    data = command.data_folder("superpixels", options.data, "CUTMATCH_DATA")
-    if data is None:
-        return 0
+    data = command.data_folder(options)
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
     report = command.begin("Superpixels against SLIC and Felzenszwalb", ["scikit-image", "numba", "numpy"])
@@ -139,7 +137,6 @@ def certify(labels, count):
 
 
 def _parser():
-    parser = command.parser("superpixels", __doc__, "superpixels-cpu")
-    command.add_data_option(parser, "CUTMATCH_DATA")
+    parser = command.parser("superpixels", __doc__, "superpixels-cpu", data="CUTMATCH_DATA")
     parser.add_argument("--regions", nargs="+", type=int, default=[500], metavar="N", help="how many (default: 500)")
     return parser

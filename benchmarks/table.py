@@ -108,30 +108,10 @@ def _processor():
 
 
 def commit() -> str:
-    """The commit that runs; if files differ from it, which of them, and a digest of the sources as they are."""
-    found = _git("describe", "--always")
-    if found is None:
-        return f"sources {sources()}"
-    changed = _git("status", "--porcelain", "--", "*.py", "*.toml")  # what can change a time
-    names = [line[3:] for line in changed.splitlines()]
-    if not names:
-        return f"commit {found}"
-    listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"commit {found} with changes to {listed} (sources {sources()})"
-
-
-def _git(*arguments) -> str | None:
+    """The commit that runs, with "-changed" if a file differs from it."""
+    describe = ["git", "describe", "--always", "--dirty=-changed"]
     try:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return None
-    return done.stdout.rstrip() if done.returncode == 0 else None
-
-
-def sources() -> str:
-    """Twelve hexadecimal digits of all Python files of the product and the benchmarks."""
-    total = hashlib.sha256()
-    for package in ("gridcut", "assign", "matching", "apps", "benchmarks"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()[:12]
+        done = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return "no commit"
+    return f"commit {done.stdout.rstrip()}"

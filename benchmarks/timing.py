@@ -53,19 +53,18 @@ def microseconds(runs: dict, most_rounds: int) -> dict:
     return {name: 1e6 * least for name, least in seconds.items()}
 
 
-def in_process(*words, folder=ROOT, environment=()) -> tuple[str, float]:
-    """What `python -m WORDS` prints, and its seconds; run in a folder, with the packages of this checkout."""
+def in_process(*words, environment=()) -> str:
+    """What `python -m WORDS` prints, run with the packages of this checkout."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", *map(str, words)],
-        cwd=folder,
+        cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": path} | dict(environment),
     )
-    return done.stdout, time.perf_counter() - start
+    return done.stdout
 
 
 def peak_memory(problem, solver) -> int:
@@ -74,4 +73,4 @@ def peak_memory(problem, solver) -> int:
         problem.save(Path(folder))
         # Return freed arrays to the system immediately: otherwise later ones reuse memory that is already counted.
         environment = {"NUMBA_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
-        return int(in_process("benchmarks.probe", folder, solver, environment=environment)[0])
+        return int(in_process("benchmarks.probe", folder, solver, environment=environment))

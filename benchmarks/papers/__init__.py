@@ -24,6 +24,7 @@ from itertools import chain
 import numba
 
 from benchmarks import command
+from benchmarks.command import Stop
 from benchmarks.papers import threads
 from benchmarks.papers.sections import Section, text_of
 from benchmarks.table import save
@@ -36,20 +37,18 @@ def main(argv) -> int:
     options = parser().parse_args(argv)
     unknown = [name for name in options.names if name not in NAMES]
     if unknown:
-        print(f"benchmarks papers: no paper {unknown[0]!r}; there are {', '.join(NAMES)}")
-        return 2
+        raise Stop(2, f"benchmarks papers: no paper {unknown[0]!r}; there are {', '.join(NAMES)}")
     if options.quick and options.save:
-        print("benchmarks papers: --save keeps full tables; omit --quick, or redirect the output of --quick to a file")
-        return 2
+        raise Stop(2, "benchmarks papers: --save keeps full tables; omit --quick, or redirect its output to a file")
     without = [name for name in options.names if name not in threads.EXPERIMENTS]
     if options.threads and without:
         listed = ", ".join(threads.EXPERIMENTS)
-        print(f"benchmarks papers: {without[0]} has no experiments with several threads; there are {listed}")
-        return 2
+        raise Stop(2, f"benchmarks papers: {without[0]} has no experiments with several threads; there are {listed}")
     names = options.names or list(NAMES)
     if options.device == "cuda":
-        status = max(run_on_gpu(name, options.quick, options.save) for name in names)
-        return max(status, *map(run_others_on_gpu, names)) if status == 0 else status
+        for name in names:
+            run_on_gpu(name, options.quick, options.save)
+        return max(map(run_others_on_gpu, names))
     if options.threads:
         return run_with_threads(names, options)
     for name in names:
@@ -78,11 +77,10 @@ def run(name: str, quick: bool, keep: bool) -> None:
 
 
 def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
-    """The experiments with several threads of the papers that have some; 2 without the processors for them."""
+    """The experiments with several threads of the papers that have some."""
     most, counts = numba.config.NUMBA_NUM_THREADS, sorted(set(options.threads))
     if counts[0] > 1 or not 1 < counts[-1] <= most:
-        print(f"benchmarks papers: --threads: give 1 and at least one number from 2 to {most}, the processors here")
-        return 2
+        raise Stop(2, f"benchmarks papers: --threads: give 1 and a number from 2 to {most}, the processors here")
     for name in [name for name in names if name in threads.EXPERIMENTS]:
         title = importlib.import_module(f"benchmarks.papers.{name}").TITLE
         report = command.begin(f"{title} with several threads", DISTRIBUTIONS)
@@ -91,17 +89,14 @@ def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
     return 0
 
 
-def run_on_gpu(name: str, quick: bool, keep: bool) -> int:
-    """The experiments of a paper that need a GPU; 2 without a GPU."""
+def run_on_gpu(name: str, quick: bool, keep: bool) -> None:
+    """The experiments of a paper that need a GPU."""
     paper = importlib.import_module(f"benchmarks.papers.{name}")
     report = command.gpu_header(
         f"papers {name} --device cuda", f"{paper.TITLE} on a GPU", ["numba-cuda", *DISTRIBUTIONS]
     )
-    if report is None:
-        return 2
     sections = chain.from_iterable(experiment(quick) for experiment in getattr(paper, "EXPERIMENTS_ON_GPU", ()))
     measure(f"{stem_of(name)}-cuda", report, sections, keep)
-    return 0
 
 
 def run_others_on_gpu(name: str) -> int:

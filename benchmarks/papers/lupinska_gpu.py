@@ -22,15 +22,13 @@ ALPHAS = (2, 4, 7, 16, 32, 64, 100)  # besides 10
 GRIDS = ("astronaut", "ising camera", "grey camera x4")
 DEFAULTS = {"default": {}, "default, again": {}}  # in every sweep: no smaller difference is an effect
 REPEATS = 3
-KEPT: dict[str, dict] = {}  # by method, parameters of all its sweeps
 
 
 def cut_sweep(method: str, tried: list[dict], problem) -> list[list[str]]:
     """Rows of the default, twice, and of other parameters: milliseconds and counts."""
 
     def solve(given):
-        arguments = {"device": DEVICE, "method": method, **KEPT.get(method, {}), **given}
-        return gridcut.max_flow(problem.source, problem.sink, problem.edges, **arguments)
+        return gridcut.max_flow(problem.source, problem.sink, problem.edges, device=DEVICE, method=method, **given)
 
     settings = DEFAULTS | {name_of(given): given for given in tried}
     for given in settings.values():

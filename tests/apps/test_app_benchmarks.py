@@ -15,7 +15,6 @@ from benchmarks import (
     interactive,
     interactive_latency,
     large_motion,
-    photographs,
     superpixels,
     track,
     track_identities,
@@ -53,7 +52,7 @@ def rows_of(line, capsys, first=""):
     return [[c.strip() for c in row.split("|")[1:]] for row in printed.splitlines() if row.startswith(f"| {first}")]
 
 
-@pytest.mark.parametrize("name", ["flow", "interactive", "refine", "segment", "superpixels", "video"])
+@pytest.mark.parametrize("name", ["flow", "interactive", "refine", "segment", "superpixels"])
 def test_skips_without_data(name, capsys, monkeypatch):
     for variable in ("CUTMATCH_DATA", "CUTMATCH_FLOW_DATA"):
         monkeypatch.delenv(variable, raising=False)
@@ -68,7 +67,6 @@ def test_skips_without_data(name, capsys, monkeypatch):
     [
         ("segment --kinds 'strokes, set 2' --quick", "strokes", {"cutmatch", "cv2.grabCut"}),
         ("superpixels --regions 20", "grabcut", set(superpixels.METHODS)),
-        ("video --kinds trimap --frames 3", "trimap", {"a", "all"}),
         ("refine", "photographs", {"16"}),
     ],
 )
@@ -130,11 +128,6 @@ def test_track(monkeypatch, capsys):
         monkeypatch.setattr(track_identities, name, value)
     rows = rows_of(["track", "--frames", 6, "--side", 128, "--repeats", 1], capsys)
     assert [row[3] for row in rows[-2 - ("trackpy" in rows[-1]) :]][:2] == ["cutmatch", "cutmatch --global"]
-
-
-def test_every_cut_of_a_photograph_is_certified(tmp_path):
-    photographs.make_photograph(tmp_path, (120, 180))
-    assert photographs.run("segment", tmp_path, "--certify")["checked"] > 0
 
 
 @pytest.mark.parametrize("strokes", [False, True])
