@@ -8,24 +8,15 @@ from typing import ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-# Names of other libraries and programs, and of other functions here, with those that mean the same.
+# Names here, with those of other libraries and programs, and of other functions here, that mean the same.
 FOREIGN = {
-    "mask": "start",
-    "init": "start",
-    "scribbles": "strokes",
-    "seeds": "strokes",
-    "marks": "strokes",
-    "hints": "strokes",
-    "bbox": "box",
-    "rect": "box",
-    "o": "out",
-    "output": "out",
-    "f": "overwrite",
-    "force": "overwrite",
-    "n_jobs": "workers",
-    "jobs": "workers",
-    "j": "workers",
-    "gpu": "device",
+    "start": "mask init",
+    "strokes": "scribbles seeds marks hints",
+    "box": "bbox rect",
+    "out": "o output",
+    "overwrite": "f force",
+    "workers": "n_jobs jobs j",
+    "device": "gpu",
 }
 
 
@@ -33,7 +24,8 @@ def meant(wrong: str, known: Iterable[str]) -> str:
     """ " did you mean NAME?" for the known name, or option, that is nearest to a wrong one; else nothing."""
     options = {name.lstrip("-").replace("-", "_"): name for name in known}
     word = wrong.lstrip("-").replace("-", "_")
-    near = [FOREIGN[word]] if FOREIGN.get(word) in options else get_close_matches(word, options, 1)
+    same = [name for name, others in FOREIGN.items() if name in options and word in others.split()]
+    near = same or get_close_matches(word, options, 1)
     return "".join(f" did you mean {options[name]}?" for name in near)
 
 
