@@ -317,11 +317,11 @@ def _is_alike(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 def box_of_rectangle(start: np.ndarray) -> tuple[int, int, int, int] | None:
     """The box (x0, y0, x1, y1), half open, of a rough mask that is a full rectangle; None for any other mask."""
-    if start.dtype != bool:
+    box = bounds(start) if start.dtype == bool else None
+    if box is None or not start[box].all():
         return None
-    rows, columns = np.flatnonzero(start.any(axis=1)), np.flatnonzero(start.any(axis=0))
-    x0, y0, x1, y1 = (int(v) for v in (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))
-    return (x0, y0, x1, y1) if start[y0:y1, x0:x1].all() else None
+    rows, columns = box
+    return columns.start, rows.start, columns.stop, rows.stop
 
 
 def _from_floats(values: np.ndarray, name: str) -> np.ndarray:
@@ -346,10 +346,8 @@ def _from_integers(values: np.ndarray, name: str) -> np.ndarray:
     inside = levels >= 128
     if not inside.any() or inside.all() or not ((levels > 0) & (levels < 255)).any():
         return inside
-    is_soft = (
-        SoftMask(soft_masks_of(levels, "levels", name).preference(0), False, levels.shape, None).grain >= MIN_GRAIN
-    )
-    return levels if is_soft else inside
+    logits = soft_masks_of(levels, "levels", name).preference(0)
+    return levels if SoftMask(logits, False, levels.shape, None).grain >= MIN_GRAIN else inside
 
 
 # Files

@@ -92,7 +92,6 @@ def segment_video(
     *,
     box: Sequence[int] | None = None,
     start: ArrayLike | None = None,
-    uses_flow: bool = True,
     device: DeviceName = "auto",
 ) -> Iterator[VideoFrame]:
     """Cut an object out of every frame of a clip, given strokes on some frames, or a box or mask of the first.
@@ -107,8 +106,6 @@ def segment_video(
         mask.
     box, start
         Box or start mask of frame 0, as in `segment`.
-    uses_flow : bool, default True
-        Whether masks follow the optical flow.  False saves a third of the time or more and suits slow motion only.
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
 
@@ -158,13 +155,12 @@ def segment_video(
             for note in hints[0].notes:
                 warnings.warn(note, stacklevel=3)
             read = itertools.chain([first], read)
-    return segment_marked_video(read, hints, uses_flow, device)
+    return segment_marked_video(read, hints, device)
 
 
 def segment_marked_video(
     frames: Iterable[np.ndarray],
     hints: Mapping[int, Hints],
-    uses_flow: bool = True,
     device: DeviceName = "auto",
     named: Callable[[int], str] = lambda number: f"strokes[{number}]",
 ) -> Iterator[VideoFrame]:
@@ -180,10 +176,10 @@ def segment_marked_video(
         check_open(given.marks, named(number))
     if not _is_complete(hints[min(hints)]):
         check_kinds(hints[min(hints)].marks, named(min(hints)), ", and the first key frame needs both kinds")
-    return _segmented(frames, hints, uses_flow, device, named)
+    return _segmented(frames, hints, device, named)
 
 
-def _segmented(frames, hints, uses_flow, device, named):
+def _segmented(frames, hints, device, named):
     keys = sorted(hints)
     carrier: Any = None
     last, shape, count = None, None, 0
@@ -207,7 +203,7 @@ def _segmented(frames, hints, uses_flow, device, named):
                         check_marks(given.marks, shape[:2], name)
                     found = segment_marked(as_floats(frame), given, device=device)
                     mask, energy = found.mask, found.energies[-1]
-                    carrier = Carrier(frame, mask, uses_flow, device)
+                    carrier = Carrier(frame, mask, device)
                 last, seconds = number, time.perf_counter() - start
                 yield from waiting.carried_backward(copy.copy(carrier), number, corrects)
                 yield VideoFrame(number, frame, mask, number, energy, False, seconds)

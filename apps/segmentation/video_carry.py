@@ -64,25 +64,22 @@ class Carrier:
         Key frame, RGB.
     mask : ndarray of bool, (H, W)
         Its mask.
-    uses_flow : bool
-        Whether to follow the motion; otherwise the outline is expected where it was.
     device : str
         Where the cuts are solved.
     """
 
-    def __init__(self, frame: np.ndarray, mask: np.ndarray, uses_flow: bool, device: DeviceName):
+    def __init__(self, frame: np.ndarray, mask: np.ndarray, device: DeviceName):
         import cv2
 
         self.mask, self.device = mask, device
         self._grey = _grey(frame)
-        self._flow: Any = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST) if uses_flow else None
+        self._flow: Any = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
         height, width = mask.shape
         self._pixels = np.dstack(np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)))
         self._change: np.ndarray | None = None  # pixels that differ from another mask; None without one
         self._models: list = []  # pairs (object, background) of Mixture: of the key frame, and of a recent one
         self._age = 0
-        rgb = as_floats(frame)
-        self._fit(make_palette(rgb, lab_image(rgb)), mask)
+        self._learn(frame)
 
     @property
     def differs(self) -> bool:
@@ -92,8 +89,12 @@ class Carrier:
     def correct(self, frame: np.ndarray, mask: np.ndarray, other: np.ndarray) -> None:
         """Replace the mask of the last frame; the recent models are fitted to it, and `other` is what it was."""
         self.mask, self._change = mask, _thick(mask ^ other)
+        self._learn(frame)
+
+    def _learn(self, frame: np.ndarray) -> None:
+        """Fit the recent models, or the first ones, to the mask of a whole frame."""
         rgb = as_floats(frame)
-        self._fit(make_palette(rgb, lab_image(rgb)), mask)
+        self._fit(make_palette(rgb, lab_image(rgb)), self.mask)
 
     def next(self, frame: np.ndarray, other: np.ndarray | None = None) -> Carried:
         """Carry the mask to this frame, uint8 RGB (H, W, 3), the neighbour of the last one.
@@ -120,8 +121,6 @@ class Carrier:
         """Arrays (H, W) of signed distances in the new frame, and the disagreement of both flows, in pixels."""
         import cv2
 
-        if self._flow is None:
-            return distances, np.zeros_like(distances[0])
         backward, forward = self._flow_between(grey, self._grey), self._flow_between(self._grey, grey)
         origin = self._pixels + backward
         *moved, ahead = (

@@ -64,11 +64,7 @@ def test_masks_from_any_key_frames(keys):
 def test_flow_follows_what_is_faster_than_the_band():
     frames, masks = clip(5, step=11, shape=(60, 101))
     strokes = {0: strokes_on(masks[0])}
-    with_flow, without = (
-        [one.mask for one in segment_video(frames, strokes, uses_flow=flow, device="cpu")] for flow in (True, False)
-    )
-    assert iou(with_flow[-1], masks[-1]) > 0.9
-    assert iou(without[-1], masks[-1]) < iou(with_flow[-1], masks[-1]) - 0.1
+    assert iou([one.mask for one in segment_video(frames, strokes, device="cpu")][-1], masks[-1]) > 0.9
 
 
 def test_strokes_of_one_kind_correct_the_carried_mask():
