@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 import assign
 from benchmarks import command
 from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import least
 
 SIZES = (50, 100, 200, 400, 600, 601, 1000, 2000, 3000)
 QUICK_SIZES = (100, 200, 400, 601, 1000)
@@ -24,8 +25,7 @@ DTYPES = ("float64", "float32", "int32")
 TOLERANCE = {"float64": 1e-6, "int32": 1e-6, "float32": 1e-4}  # of total costs, relative
 INTEGER_STEPS = 1000  # integers: the range of a family's float costs is divided into this many times n steps
 LAPMOD_MAX = 1e6  # it refuses higher costs
-MAX_SECONDS = 1.0  # of all calls of a program on one matrix, after the first three
-MORE, ENOUGH_SECONDS = 5, 0.01
+MORE = 5  # times as many rounds of matrices that take less than a second
 MAX_RUN = 1.0  # seconds: a program that is foreseen to take longer runs only if the others are not faster
 
 
@@ -183,27 +183,6 @@ def peers(cost) -> dict:
     return found
 
 
-def processor_seconds(runs, repeats) -> dict:
-    """Least processor seconds of several callables, which take turns; each round begins with another one.
-
-    Short ones run up to MORE times as often, until each has taken ENOUGH_SECONDS.
-
-    The first one after a copy of the matrix by another program finds less of it in the caches.
-    """
-    taken = {name: [] for name in runs}
-    for turn in range(MORE * repeats):
-        if turn >= repeats and min(map(sum, taken.values())) > ENOUGH_SECONDS:
-            break
-        for name in sorted(runs, key=lambda name: (list(runs).index(name) - turn) % len(runs)):
-            run = runs[name]
-            if len(taken[name]) >= 3 and sum(taken[name]) > MAX_SECONDS or taken[name][:1] > [MAX_SECONDS]:
-                continue
-            begin = time.process_time()
-            run()
-            taken[name].append(time.process_time() - begin)
-    return {name: min(times) for name, times in taken.items()}
-
-
 def measure(name, shape, n, dtype, repeats, before):
     """One row of the table; the ratio is the best peer's time over ours.
 
@@ -217,8 +196,8 @@ def measure(name, shape, n, dtype, repeats, before):
     for who in runs:
         rows, seconds = before.get((name, shape, dtype, who), (n, 0.0))
         expected[who] = seconds * (n / rows) ** 3
-    least = min(expected.values())
-    runs = {who: run for who, run in runs.items() if expected[who] <= max(MAX_RUN, least)}
+    soonest = min(expected.values())
+    runs = {who: run for who, run in runs.items() if expected[who] <= max(MAX_RUN, soonest)}
     for who, run in runs.items():
         begin = time.process_time()
         total = run()
@@ -226,7 +205,7 @@ def measure(name, shape, n, dtype, repeats, before):
         total = float(total[0] if isinstance(total, tuple) else total)
         if abs(total - found.cost) > TOLERANCE[dtype] * max(1.0, abs(found.cost)):
             raise AssertionError(f"{name}, {n}, {dtype}: {who} found {total}, not {found.cost}")
-    seconds = processor_seconds({"ours": lambda: assign.solve(cost, device="cpu"), **runs}, repeats)
+    seconds, _ = least({"ours": lambda: assign.solve(cost, device="cpu"), **runs}, MORE * repeats, time.process_time)
     best = min(runs, key=seconds.get)
     lapx = min((who for who in runs if who.startswith("lap")), key=seconds.get, default=None)
     shown = ["-" if who not in seconds else f"{1e3 * seconds[who]:.3f}" for who in ("ours", "SciPy", lapx)]

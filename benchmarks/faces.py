@@ -20,7 +20,7 @@ from benchmarks import command
 from benchmarks.assign_instances import random_arcs
 from benchmarks.graph_instances import grid_edges
 from benchmarks.table import markdown
-from benchmarks.timing import microseconds
+from benchmarks.timing import least
 from gridcut.compat.scipy import maximum_flow
 
 COLUMNS = ("face", "problem", "theirs ms", "ours ms", "ratio")
@@ -44,8 +44,8 @@ def row(face, problem, theirs, ours, value, rounds):
     """The row of two callables; `value` of a result must be equal for both."""
     if not np.allclose(value(theirs()), value(ours()), rtol=1e-9, atol=0):
         raise AssertionError(f"{face}, {problem}: other results")
-    taken = microseconds({"theirs": theirs, "ours": ours}, rounds)
-    shown = (f"{taken[who] / 1e3:.3g}" for who in ("theirs", "ours"))
+    taken, _ = least({"theirs": theirs, "ours": ours}, rounds)
+    shown = (f"{1e3 * taken[who]:.3g}" for who in ("theirs", "ours"))
     return [face, problem, *shown, f"{taken['theirs'] / taken['ours']:.1f}"]
 
 

@@ -4,10 +4,10 @@
   python -m benchmarks first_use --python PATH      another one: a fresh one after `pip install .`, or with a wheel
   python -m benchmarks first_use --none-compiled    exit status 1 if any job compiles a kernel
 
-Each job is one process: a command on a 512 x 512 photograph of skimage.data, or one call of a library.  The cache of
-compiled kernels is an empty folder, so the first process compiles what the package does not carry.  Times are wall
-clocks of the processes, start and imports included; medians of the repeats.  "kernels" is the number that the first
-process compiled, with those that kernels call.
+Each job is one process: a command on sample files, or one call of a library.  The cache of compiled kernels is an empty
+folder, so the first process compiles what the package does not carry.  Times are wall clocks of the processes, start
+and imports included; medians of the repeats.  "kernels" is the number that the first process compiled, with those that
+kernels call.
 """
 
 import json
@@ -19,24 +19,25 @@ import time
 from pathlib import Path
 from statistics import median
 
+from apps.warmup.warmup_jobs import write_samples
 from benchmarks import command
 from benchmarks.table import markdown
 
-# Commands on files that `write_samples` creates, and code for the libraries.
+# Commands on files of apps.warmup, other ones than those that `cutmatch warmup` runs, and code for the libraries.
 JOBS = {
-    "segment, strokes": "segment photo.png --strokes strokes.png",
-    "segment, box": "segment photo.png --box 20,20,500,500",
-    "segment, labels": "segment photo.png --label-strokes strokes.png",
-    "segment, volume": "segment volume.tif --label-strokes volume-strokes.tif",
-    "refine": "refine photo.png mask.png",
-    "superpixels": "superpixels photo.png",
+    "segment, strokes": "segment chelsea.jpg --strokes chelsea-strokes.png",
+    "segment, box": "segment chelsea.jpg --box 60,20,400,290",
+    "segment, labels": "segment chelsea.jpg --label-strokes chelsea-strokes.png",
+    "segment, volume": "segment volume.npy --label-strokes volume-strokes.npy",
+    "refine": "refine astronaut.jpg astronaut-rough.png",
+    "superpixels": "superpixels coffee.jpg",
     "denoise": "denoise grey.png",
-    "denoise, binary": "denoise grey.png --binary",
+    "denoise, binary": "denoise silhouette.png --binary",
     "stereo": "stereo left.png right.png",
-    "flow": "flow photo.png moved.png",
-    "match": "match photo.png moved.png",
-    "track": "track frames",
-    "matching": "matching matrix.mtx",
+    "flow": "flow clip/0.png clip/2.png",
+    "match": "match view2.jpg view1.jpg",
+    "track": "track particles",
+    "matching": "matching mesh.mtx",
     "max_flow, int32": "random(int32); gridcut.max_flow(a, b, {(0, 1): 9, (1, 0): 9}).check()",
     "max_flow, float64": "random(float64); gridcut.max_flow(a, b, {(0, 1): 9.0, (1, 0): 9.0}).check()",
     "max_flow, int32, 8": "random(int32); gridcut.max_flow(a, b, dict.fromkeys(((0, 1), (1, 0), (1, 1), (1, -1)), 9))",
@@ -66,49 +67,6 @@ def report():
         json.dump([names, list(origins.values()).count("carried")], file)
 atexit.register(report)
 """
-
-
-def write_samples(folder: Path) -> None:
-    """Write the input files of all command lines."""
-    import cv2
-    import numpy as np
-    import scipy.io
-    import scipy.sparse
-    import skimage.data
-    import tifffile
-
-    from apps.demo import samples_folder
-    from benchmarks.motion_samples import stereo_pair, warped_pair
-
-    pair, stereo = warped_pair(), stereo_pair()
-    strokes = cv2.imread(str(samples_folder() / "astronaut-strokes.png"))
-    is_object = np.uint8(255 * (strokes == (0, 0, 255)).all(axis=2))
-    images = {
-        "photo": pair.first[..., ::-1],
-        "moved": pair.second[..., ::-1],
-        "strokes": strokes,
-        "mask": cv2.resize(is_object, (128, 128), interpolation=cv2.INTER_AREA),
-        "grey": skimage.data.camera(),
-        "left": stereo.first[..., ::-1],
-        "right": stereo.second[..., ::-1],
-    }
-    random = np.random.default_rng(1)
-    spots = random.uniform(20, 230, (40, 2))
-    (folder / "frames").mkdir()
-    for number in range(10):
-        frame = random.normal(20, 2, (256, 256))
-        for x, y in spots + 0.8 * number:
-            cv2.circle(frame, (round(x), round(y)), 3, 200.0, -1)
-        images[f"frames/{number}"] = np.uint8(cv2.GaussianBlur(frame, (0, 0), 1).clip(0, 255))
-    for name, pixels in images.items():
-        cv2.imwrite(str(folder / f"{name}.png"), pixels)
-    volume = random.normal(60, 10, (40, 100, 100))
-    volume[10:30, 20:70, 20:70] += 90
-    seeds = np.zeros(volume.shape, np.uint8)
-    seeds[20, 40:50, 40:50], seeds[:, 1, :] = 1, 2
-    tifffile.imwrite(folder / "volume.tif", np.uint8(volume.clip(0, 255)), metadata={"axes": "ZYX"})
-    tifffile.imwrite(folder / "volume-strokes.tif", seeds, metadata={"axes": "ZYX"})
-    scipy.io.mmwrite(folder / "matrix.mtx", scipy.sparse.random(3000, 3000, 0.001, random_state=2))
 
 
 def run(python: str, job: str, folder: Path, cache: Path) -> dict:
@@ -146,7 +104,6 @@ def main(argv) -> int:
     report = command.begin("First use", ["numba", "numpy"])
     with tempfile.TemporaryDirectory(prefix="first-use-") as name:
         folder = Path(name) / "files"
-        folder.mkdir()
         write_samples(folder)
         for job in JOBS:
             first, second = [], []

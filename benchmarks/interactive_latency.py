@@ -14,8 +14,8 @@ memory     of the process after the last stroke
 Later strokes: medians.
 """
 
-import argparse
 import json
+import sys
 import time
 from statistics import median
 
@@ -152,14 +152,10 @@ def report(marks: int, device="cpu") -> tuple[str, str]:
 
 
 def row_of_process(name: str, marks: int, device: str) -> list[str]:
-    printed = in_process("benchmarks.interactive_latency", name, "--marks", marks, "--device", device)
+    printed = in_process("benchmarks.interactive_latency", name, marks, device)
     return row(name, json.loads(printed.splitlines()[-1]))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", choices=CASES)
-    parser.add_argument("--marks", type=int, required=True)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    chosen = parser.parse_args()
-    print(json.dumps(measure(CASES[chosen.case], chosen.marks, chosen.device)))
+    name, marks, device = sys.argv[1:]
+    print(json.dumps(measure(CASES[name], int(marks), device)))

@@ -10,7 +10,7 @@ from statistics import median
 
 from benchmarks.table import ROOT
 
-MAX_SECONDS = 1.0  # of `microseconds`
+LEAST_ROUNDS, MAX_SECONDS = 3, 1.0  # of `least`
 
 
 def timed(run, clock=time.perf_counter) -> tuple:
@@ -37,20 +37,25 @@ def rounds(runs: dict, repeats: int, once_above: float = float("inf"), clock=tim
     return {name: median(times) for name, times in seconds.items()}, results
 
 
-def microseconds(runs: dict, most_rounds: int) -> dict:
-    """Least microseconds of each of several callables, {name: callable}, one call of each per round.
+def least(
+    runs: dict, most_rounds: int, clock=time.perf_counter, most_seconds: float = MAX_SECONDS
+) -> tuple[dict, dict]:
+    """Least seconds and last results of several callables, {name: callable}, one call of each per round.
 
-    Not medians: at this scale they depend more on other work on the machine than on the calls.  Rounds end after
-    MAX_SECONDS, but there are at least three.
+    Not medians: of short calls they depend more on other work on the machine than on the calls.  Each round begins with
+    another callable: one that follows another program's copy of the data finds less of it in the caches.  Rounds end
+    after `most_seconds`, but there are at least three, or `most_rounds`.
     """
-    seconds = dict.fromkeys(runs, float("inf"))
-    end = time.perf_counter() + MAX_SECONDS
-    turn = 0
-    while turn < 3 or (turn < most_rounds and time.perf_counter() < end):
-        turn += 1
-        for name, run in runs.items():
-            seconds[name] = min(seconds[name], timed(run)[1])
-    return {name: 1e6 * least for name, least in seconds.items()}
+    seconds, results, names = dict.fromkeys(runs, float("inf")), {}, list(runs)
+    end = time.perf_counter() + most_seconds
+    for turn in range(most_rounds):
+        if turn >= LEAST_ROUNDS and time.perf_counter() >= end:
+            break
+        for k in range(len(names)):
+            name = names[(turn + k) % len(names)]
+            results[name], taken = timed(runs[name], clock)
+            seconds[name] = min(seconds[name], taken)
+    return seconds, results
 
 
 def in_process(*words, environment=()) -> str:

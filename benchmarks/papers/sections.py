@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks import matching_graphs as graphs
 from benchmarks.matching_instances import LESS_SKEWED, SKEWED
 from benchmarks.table import markdown, number
+from benchmarks.timing import least
 
 AGAIN = "again"
 
@@ -47,14 +48,7 @@ def least_processor_time(runs: dict, repeats: int) -> tuple[dict, dict]:
     A busy machine changes them less than the time on the clock.  The first one is measured twice, also as AGAIN: no
     difference between two of them is an effect if it is smaller.
     """
-    runs = {**runs, AGAIN: next(iter(runs.values()))}
-    seconds, results = dict.fromkeys(runs, float("inf")), {}
-    for _ in range(repeats):
-        for name, run in runs.items():
-            start = process_time()
-            results[name] = run()
-            seconds[name] = min(seconds[name], process_time() - start)
-    return seconds, results
+    return least({**runs, AGAIN: next(iter(runs.values()))}, repeats, process_time, float("inf"))
 
 
 def repeated(seconds: dict) -> str:

@@ -9,58 +9,12 @@ from assign.dense import cheap_columns as lists
 from assign.dense import first_prices as prices
 from assign.dense.dense import ELSEWHERE, solve
 from assign.dense.sorting import seems_sortable
+from benchmarks.assign_instances import DENSE
 from gridcut.device import run_threads
 from tests.assign.oracles import best_cost, solved
 
-
-def uniform(high):
-    return lambda n, rng: rng.integers(0, high + 1, (n, n))
-
-
-def distances(scale):
-    def make(n, rng):
-        a, b = rng.random((2, n, 2))
-        return np.rint(np.hypot(*(a[:, None] - b[None]).transpose(2, 0, 1)) * scale).astype(np.int64)
-
-    return make
-
-
-def track(n, rng):
-    a = rng.random((n, 2)) * 32 * np.sqrt(n)
-    b = (a + rng.normal(0, 3, (n, 2)))[rng.permutation(n)]
-    return np.rint(np.minimum(((a[:, None] - b[None]) ** 2).sum(-1), 10**4)).astype(np.int64)
-
-
-def fixed(n, rng):
-    return rng.integers(0, 10**6, (n, 1)) + rng.integers(0, 10**6, (1, n)) + rng.integers(0, 101, (n, n))
-
-
-def twocost(n, rng):
-    return np.where(rng.random((n, n)) < 4 / n, 0, 10**6) + rng.integers(0, 101, (n, n))
-
-
-def product(n, rng):
-    return np.multiply.outer(np.arange(1, n + 1), np.arange(1, n + 1))
-
-
-def low_rank(rank):
-    return lambda n, rng: rng.integers(0, 1000, (n, rank)) @ rng.integers(0, 1000, (rank, n))
-
-
-FAMILIES = {
-    "few levels": uniform(3),
-    "u100": uniform(100),
-    "u1e6": uniform(10**6),
-    "geo": distances(1e3),
-    "geofine": distances(1e6),
-    "fixed": fixed,
-    "twocost": twocost,
-    "product": product,
-    "rank 1": low_rank(1),
-    "rank 2": low_rank(2),
-    "rank 4": low_rank(4),
-    "rank 8": low_rank(8),
-    "track": track,
+FAMILIES = DENSE | {
+    "few levels": lambda n, rng: rng.integers(0, 4, (n, n)),
     "constant": lambda n, rng: np.full((n, n), 7),
     "negative": lambda n, rng: rng.integers(-(10**6), 10**6, (n, n)),
     "permuted diagonal": lambda n, rng: 1000 - 1000 * np.eye(n, dtype=np.int64)[rng.permutation(n)],
@@ -98,7 +52,7 @@ def test_large_infeasible_matrix_reports_its_deficient_rows():
     np.testing.assert_array_equal(raised.value.cols, range(99))
 
 
-@pytest.mark.parametrize("family", ["u1e6", "geo", "track", "product"])
+@pytest.mark.parametrize("family", ["u1e6", "geometric 1e3", "tracking", "Machol-Wien"])
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_medium_rectangles_limits_and_start_prices(family, share):
     """From the prices of the problem, of a similar one, and from any."""
@@ -114,7 +68,7 @@ def test_medium_rectangles_limits_and_start_prices(family, share):
 
 
 def test_optimal_start_prices_need_few_searches():
-    cost = distances(1e6)(300, np.random.default_rng(0)).astype(np.int64)
+    cost = FAMILIES["geometric 1e6"](300, np.random.default_rng(0)).astype(np.int64)
     cold = solved(cost)
     stats = solved(cost, start=cold).stats
     assert stats["rows_reached"] < cold.stats["rows_reached"] / 4 + 300
@@ -122,7 +76,7 @@ def test_optimal_start_prices_need_few_searches():
 
 
 def test_start_prices_that_are_not_finite():
-    cost = uniform(100)(20, np.random.default_rng(0)).astype(np.float64)
+    cost = FAMILIES["u100"](20, np.random.default_rng(0)).astype(np.float64)
     for given in (cost, cost[:10].copy()):
         v = np.full(20, np.nan)
         v[3], v[5] = -np.inf, 1e300
@@ -141,7 +95,7 @@ def test_passes_by_several_threads(dtype, monkeypatch):
         monkeypatch.setattr(module, "thread_count", lambda: 3)
         monkeypatch.setattr(module, "run_threads", counted(module, started))
     for n in (33, 64, 200):
-        cost = uniform(500)(n, np.random.default_rng(n)).astype(dtype)
+        cost = FAMILIES["u[0,10n]"](n, np.random.default_rng(n)).astype(dtype)
         solved(cost)
         solved(cost[: n // 2].copy())
     assert {module for module, count in started if count == 3} == {lists, prices}
@@ -171,14 +125,14 @@ def test_all_of_int32(shape):
         solved(cost, start=(np.zeros(shape[0], np.int64), rng.integers(low, high, shape[1])))
 
 
-@pytest.mark.parametrize("family", ["u100", "u1e6", "track", "product", "permuted diagonal"])
+@pytest.mark.parametrize("family", ["u100", "u1e6", "tracking", "Machol-Wien", "permuted diagonal"])
 def test_easy_costs_are_not_handed_over(family):
     cost = FAMILIES[family](400, np.random.default_rng(3))
     col_of, *_ = solve(cost, auction=ELSEWHERE)
     assert cost[np.arange(400), col_of].sum() == best_cost(cost)
 
 
-@pytest.mark.parametrize("family", ["geo", "geofine", "fixed", "rank 2", "rank 8"])
+@pytest.mark.parametrize("family", ["geometric 1e3", "geometric 1e6", "fixed-charge", "low rank 2", "low rank 8"])
 def test_hard_costs_are_handed_over(family):
     with pytest.raises(HandedOver):
         solve(FAMILIES[family](400, np.random.default_rng(3)), auction=ELSEWHERE)
@@ -186,13 +140,13 @@ def test_hard_costs_are_handed_over(family):
 
 def test_long_searches_are_handed_over(monkeypatch):
     monkeypatch.setattr("assign.dense.dense.MAX_SHARE_TO_KEEP", 1.0)
-    for family in ("geo", "rank 2"):  # the searches, and the bids, show it later
+    for family in ("geometric 1e3", "low rank 2"):  # the searches, and the bids, show it later
         with pytest.raises(HandedOver):
             solve(FAMILIES[family](400, np.random.default_rng(3)), auction=ELSEWHERE)
 
 
 def test_samples_with_forbidden_pairs_are_not_sorted():
-    cost = product(100, None).astype(float)
+    cost = FAMILIES["Machol-Wien"](100, None).astype(float)
     assert seems_sortable(cost)
     cost[50, 50] = np.inf
     assert not seems_sortable(cost[::50, ::50])

@@ -66,11 +66,6 @@ def test_entry_calls_its_solver(monkeypatch, name, form, device):
         assert scipy.sparse.csr_array((costs, indices, indptr), shape=(2, columns)).toarray().tolist() == cost.tolist()
 
 
-def test_every_method_is_available_somewhere():
-    for method in METHODS.values():
-        assert any(method.find(form, device) for form in ("dense", "sparse") for device in ("cpu", "cuda"))
-
-
 def test_small_problems_do_not_start_a_driver(monkeypatch):
     def resolve(device):
         raise AssertionError

@@ -26,26 +26,6 @@ def test_a_row_without_columns_stays_infeasible():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_feasible_or_not_does_not_depend_on_the_start(method):
-    rng = np.random.default_rng(1)
-    refused = 0
-    for _ in range(60):
-        n, m = (int(size) for size in rng.integers(1, 6, 2))
-        allowed = rng.random((n, m)) < rng.choice([0.3, 0.6, 0.9])
-        cost = np.where(allowed, rng.integers(0, 30, (n, m)) / rng.choice([1, 3]), np.inf)
-        whole, best = rng.integers(0, 30, (n, m)), oracles.best_cost(cost)
-        start = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4), rng.normal(size=m) * 10.0 ** rng.integers(-3, 4)
-        if best is None:
-            refused += 1
-            for given, options in ((cost, {}), (whole, {"mask": allowed}), (oracles.sparse_of(whole, allowed), {})):
-                with pytest.raises(assign.InfeasibleError):
-                    assign.solve(given, start=start, method=method, device="cpu", **options)
-        else:
-            assert solve(cost, start, method=method).cost == pytest.approx(best, rel=1e-12, abs=1e-12)
-    assert refused > 8
-
-
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("form", ["dense", "inf", "sparse", "wide", "tall", "limit"])
 def test_far_off_starts_lose_no_digits(method, form):
     rng = np.random.default_rng(2)
@@ -101,21 +81,6 @@ def test_a_start_that_fits_is_used():
         )
         assert warm.cost == pytest.approx(cold.cost, rel=1e-12)
         assert warm.stats["bids"] < cold.stats["bids"] / 2
-
-
-def test_points_start_from_any_prices():
-    rng = np.random.default_rng(5)
-    x, y = rng.random((30, 2)), rng.random((40, 2))
-    for first, second in ((x, y), (y, x), (x, y[:30])):
-        cold = assign.solve_points(first, second, device="cpu")
-        for power in (3, 14, 300):
-            start = rng.normal(size=len(first)) * 10.0**power, rng.normal(size=len(second)) * 10.0**power
-            for limit in (None, 0.1):
-                found = assign.solve_points(first, second, device="cpu", start=start, max_cost=limit)
-                found.check()
-                if limit is None:
-                    assert found.cost == pytest.approx(cold.cost, rel=1e-13)
-                assert np.abs(found.col_price).max() < 100
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -58,20 +58,15 @@ def test_slabs_are_whole_tiles(shape, count, lines):
     ("options", "error", "message"),
     [
         ({"devices": 2}, TypeError, r"devices must be a list of GPU indices, such as \[0, 1\], or \"all\"; got int"),
-        ({"devices": "01"}, TypeError, "devices must be a list of GPU indices, .*; got '01'"),
         ({"devices": [0, "1"]}, TypeError, r"devices must be a list of GPU indices, .*; got \[0, '1'\]"),
-        ({"devices": [0, 1.0]}, TypeError, "devices must be a list of GPU indices"),
-        ({"devices": [True, 0]}, TypeError, "devices must be a list of GPU indices"),
         ({"devices": []}, ValueError, "devices is empty; pass at least one GPU index, or omit devices"),
         ({"devices": [0, -1]}, ValueError, r"devices holds -1; GPU indices are 0, 1, ..."),
-        ({"devices": "all", "device": "cpu"}, ValueError, "devices selects GPUs, but device is 'cpu'"),
         ({"devices": [0], "device": "cpu"}, ValueError, "devices selects GPUs, but device is 'cpu'; use device='cuda'"),
         (
             {"devices": [0], "method": "lock_free"},
             ValueError,
             "devices requires method 'tiles', got method='lock_free'",
         ),
-        ({"devices": [0], "device": "gpu"}, ValueError, "devices selects GPUs, but device is 'gpu'"),
         (
             {"devices": [0, 0], "edges": {(0, 2): 1}},
             ValueError,

@@ -373,8 +373,6 @@ def test_solve_without_relabels_between_relabelings(monkeypatch):
     ("parameters", "message"),
     [
         ({"steps_per_pixel": 0}, "steps_per_pixel must be 1 or more, got 0"),
-        ({"discharge_ratio": 0}, "discharge_ratio must be positive, got 0"),
-        ({"steps_per_pixel": 2**31}, "steps_per_pixel must be at most 65536, got 2147483648"),
         ({"discharge_ratio": float("inf")}, "discharge_ratio must be at most 1000, got inf"),
     ],
 )

@@ -30,7 +30,6 @@ def test_invalid_input():
     one_way = scipy.sparse.csr_array(np.triu(graph.toarray()))
     two_weights = scipy.sparse.csr_array([[0, 1.0], [2.0, 0]])
     for arguments, kind, message in (
-        (([[0, 1], [1, 0]],), TypeError, "graph must be a symmetric SciPy sparse matrix"),
         ((scipy.sparse.csr_array((2, 3)),), ValueError, "square"),
         ((one_way,), ValueError, "must be symmetric, but only one of"),
         ((two_weights,), ValueError, "have different weights"),
@@ -43,12 +42,6 @@ def test_invalid_input():
         ((graph, np.ones(5)), ValueError, "one value per stored entry"),
         ((graph.tocoo(), np.ones(6)), TypeError, "requires graph in CSR"),
         (((graph.indptr, graph.indices, (4, 5)),), ValueError, "square"),
-        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be two integers"),
-        (((graph.indptr[:-1], graph.indices, (4, 4)),), ValueError, "must have 5 entries"),
-        (((graph.indptr + 1, graph.indices, (4, 4)),), ValueError, "must ascend from 0"),
-        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 to 3"),
-        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 to 3"),
-        (((graph.indptr, graph.indices + 0.5, (4, 4)),), TypeError, "one-dimensional array of integers"),
     ):
         with pytest.raises(kind, match=message):
             greedy(*arguments)

@@ -8,7 +8,6 @@ import matching
 from matching.core.certificate import certify, certify_pairs
 from matching.core.counts import AUGMENTATIONS, EDGES, new_counts
 from matching.core.graph_input import bipartite_graph
-from matching.forest import team_search
 from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
 from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
@@ -188,27 +187,3 @@ def test_threads_transpose(threads):
     lists, want = bipartite_graph(matrix).lists_by(threads), matrix.tocsc()
     np.testing.assert_array_equal(lists.col_ptr, want.indptr)
     np.testing.assert_array_equal(lists.col_adj, want.indices)
-
-
-@pytest.mark.parametrize("local", [True, False])
-def test_cardinality_does_not_depend_on_threads(monkeypatch, local):
-    """The parallel stages of the default method, with their minimum sizes lowered."""
-    monkeypatch.setattr(portfolio, "ONE_KERNEL_EDGES", 1)
-    monkeypatch.setattr(portfolio, "PARALLEL_MIN_EDGES", 1)
-    rng, used = np.random.default_rng(4), []
-
-    def watch(module, name):
-        step = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given: used.append((name, given[-1])) or step(*given))
-
-    watch(team_search, "search_by_team")
-    watch(portfolio, "match_cheap")
-    graph = oracles.road(130, rng) if local else oracles.permuted(oracles.road(130, rng), rng)
-    sizes = set()
-    for threads in (1, 2, 3):
-        found = matching.maximum(graph, threads=threads, device="cpu")
-        found.check()
-        sizes.add(found.cardinality)
-    assert sizes == {oracles.best_cardinality(graph)}
-    assert {count for name, count in used if name == "search_by_team"} == {2, 3}
-    assert {count for name, count in used if name == "match_cheap"} == ({1} if local else {1, 2, 3})
