@@ -105,16 +105,16 @@ def sections(
 ) -> np.ndarray:
     """Three slices of a volume (D, H, W) across z, y and x, with the labels of these values, and a key; uint8 RGB.
 
-    Each is the slice that shows most of the labels, first those that the others do not show.  Slices are stretched to
-    the voxel shape given by `spacing`, up to MAX_SIDE pixels, and small ones are enlarged, so that the figure is about
-    SECTIONS_WIDTH pixels wide.  One label needs no key.
+    Each is the slice that shows most of the labels.  Slices are stretched to the voxel shape given by `spacing`, up to
+    MAX_SIDE pixels, and small ones are enlarged, so that the figure is about SECTIONS_WIDTH pixels wide.  One label
+    needs no key.
     """
     low, high = (float(v) for v in np.percentile(volume[:: max(1, len(volume) // 32)], (0.5, 99.5)))
     sides = np.array(volume.shape) * spacing / min(spacing)
     enlarged = max(1.0, SECTIONS_WIDTH / (2 * sides[2] + sides[1]))
-    parts, shown = [], np.zeros(len(values))
+    parts = []
     for axis in range(3):
-        place, shown = best_section(labels, values, axis, shown)
+        place = best_section(labels, values, axis)
         grey = np.take(volume, place, axis=axis).astype(np.float32)
         grey = np.clip((grey - low) / max(high - low, 1e-12), 0, 1)
         size = enlarged * np.delete(sides, axis)[::-1]
@@ -127,19 +127,16 @@ def sections(
     return stacked(sheet, key_of(values[:MAX_KEYED]), gap=4) if len(values) > 1 else sheet
 
 
-def best_section(labels: np.ndarray, values: Sequence[int], axis: int, shown: np.ndarray) -> tuple[int, np.ndarray]:
+def best_section(labels: np.ndarray, values: Sequence[int], axis: int) -> int:
     """The slice across an axis of a volume (D, H, W) that shows most of the labels of these values.
 
-    Every label counts by the share of its largest area, and again by what is more than `shown`, the largest share in
-    other slices.  Returns that with the slice.  Without labels, it is the middle one.
+    Every label counts by the share of its largest area.  Without labels, it is the middle slice.
     """
     slices = (np.take(labels, place, axis=axis).ravel() for place in range(labels.shape[axis]))
     area = np.stack([np.bincount(one, minlength=max(values) + 1)[list(values)] for one in slices])
-    share = area / np.maximum(1, area.max(axis=0))
-    seen = (share + np.maximum(share - shown, 0)).sum(axis=1)
+    seen = (area / np.maximum(1, area.max(axis=0))).sum(axis=1)
     best = np.flatnonzero(seen >= seen.max() - 1e-9)
-    place = int(best[len(best) // 2])  # the middle one of those that show as much
-    return place, np.maximum(shown, share[place])
+    return int(best[len(best) // 2])  # the middle one of those that show as much
 
 
 def key_of(values: Iterable[int]) -> np.ndarray:
