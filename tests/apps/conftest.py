@@ -3,6 +3,7 @@
 import contextlib
 import re
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -23,6 +24,12 @@ def run_in(command):
 def iou(one, other):
     """Intersection over union of two masks."""
     return (one & other).sum() / max(1, (one | other).sum())
+
+
+def texture(shape, width=1.5, seed=0):
+    """Noise in blobs of a width, uint8 from 0 to 255."""
+    noise = cv2.GaussianBlur(np.random.default_rng(seed).uniform(0, 255, shape), (0, 0), width)
+    return np.uint8(255 * (noise - noise.min()) / np.ptp(noise))
 
 
 class Scene:

@@ -2,7 +2,6 @@
 
 import json
 
-import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -21,14 +20,14 @@ from benchmarks import (
 )
 from benchmarks import refine as refine_benchmark
 from benchmarks.__main__ import main
+from tests.apps.conftest import texture
 from tests.apps.flow_samples import write_flow
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def textures(shift):
-    wide = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (110, 130, 3)), (0, 0), 1.5)
-    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    wide = texture((110, 130, 3))
     return wide[10:90, 10:110], wide[10 - shift[1] : 90 - shift[1], 10 - shift[0] : 110 - shift[0]]
 
 

@@ -2,7 +2,6 @@
 
 import shlex
 
-import cv2
 import numpy as np
 import pytest
 import scipy.io
@@ -12,7 +11,7 @@ from PIL import Image
 
 from apps import cli
 from apps.segmentation.location import LOCATING, OPTIONS, either
-from tests.apps.conftest import Scene, save_scene
+from tests.apps.conftest import Scene, save_scene, texture
 from tests.apps.flow_samples import write_flow
 from tests.apps.volumes.conftest import SHAPE, Ball, write_dicom, write_imagej, write_itk_image
 
@@ -165,8 +164,7 @@ def folder(tmp_path_factory):
         "7x7/7x7": np.eye(7),
         "named/first": np.eye(*SHAPE[1:]),
     }
-    wall = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (60, 120, 3)), (0, 0), 1.0)
-    wall = 255 * (wall - wall.min()) / np.ptp(wall)
+    wall = texture((60, 120, 3), 1)
     for name, pixels in {**images, "left": wall[:, :90], "right": wall[:, 5:95]}.items():
         (here / name).parent.mkdir(exist_ok=True)
         Image.fromarray(np.uint8(pixels)).save(here / f"{name}.png")

@@ -11,7 +11,7 @@ from PIL import Image
 from apps.motion.matches import Matches
 from apps.optical_flow import flow_command as flow
 from apps.optical_flow.flow_files import read_flow
-from tests.apps.conftest import run_in
+from tests.apps.conftest import run_in, texture
 from tests.apps.flow_samples import write_flow
 
 run = run_in("flow")
@@ -22,9 +22,7 @@ MOTION = (5, -3)
 @pytest.fixture(scope="module")
 def frames():
     """Three frames of a texture that moves by MOTION from each to the next, uint8 (72, 96, 3)."""
-    rng = np.random.default_rng(0)
-    wide = cv2.GaussianBlur(rng.uniform(0, 255, (120, 140, 3)), (0, 0), 1.5)
-    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    wide = texture((120, 140, 3))
     return [wide[20 - n * MOTION[1] :, 20 - n * MOTION[0] :][:72, :96] for n in range(3)]
 
 

@@ -2,7 +2,6 @@
 
 import json
 
-import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -11,6 +10,7 @@ from apps.common.images import InputError
 from apps.point_matching import match_command as match
 from apps.tracking import track_command as track
 from apps.tracking.track_files import read_detections
+from tests.apps.conftest import texture
 
 POINTS = [(t, 10 * i + t, 7 * i) for t in range(3) for i in range(4)]
 TABLE = "frame,x,y\n" + "".join(f"{t},{x},{y}\n" for t, x, y in POINTS)
@@ -64,8 +64,7 @@ def test_tables_of_detections(tmp_path, kind, capsys):
 def pair(tmp_path_factory):
     """Two images, the second moved by 3 pixels."""
     folder = tmp_path_factory.mktemp("pair")
-    wide = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (200, 260)), (0, 0), 1.5)
-    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    wide = texture((200, 260))
     for name, shift in (("a", 0), ("b", 3)):
         Image.fromarray(np.roll(wide, shift, axis=1)).save(folder / f"{name}.png")
     return folder

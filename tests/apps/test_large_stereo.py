@@ -1,26 +1,21 @@
 """Stereo of large pairs: costs of parts, labels of halved images, refinement in tiles, memory."""
 
-import cv2
 import numpy as np
 import pytest
 
 from apps import stereo as compute
+from apps.common.images import to_rgb
 from apps.stereo_matching import coarse_to_fine, disparities
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
+from tests.apps.conftest import texture
 
 NEAR, FAR = 18, 6
-
-
-def texture(shape, seed):
-    rng = np.random.default_rng(seed)
-    wide = cv2.GaussianBlur(rng.uniform(0, 255, (*shape, 3)), (0, 0), 2.0)
-    return np.float32((wide - wide.min()) / np.ptp(wide))
 
 
 @pytest.fixture(scope="module")
 def pair():
     """A square at disparity NEAR before a wall at FAR: left, right float32 (121, 181, 3), ground truth (121, 181)."""
-    wall, square = texture((121, 240), 0), texture((60, 60), 1)
+    wall, square = (to_rgb(texture((*shape, 3), 2, seed)) for seed, shape in enumerate(((121, 240), (60, 60))))
     left, right = wall[:, :181].copy(), wall[:, FAR : 181 + FAR].copy()
     truth = np.full((121, 181), FAR, np.float32)
     left[30:90, 80:140] = square
@@ -39,7 +34,7 @@ def small_tiles(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["birchfield-tomasi", "absolute"])
 def test_costs_of_parts_are_those_of_the_whole(kind):
-    left, right = texture((20, 31), 2), texture((20, 31), 3)
+    left, right = (to_rgb(texture((20, 31, 3), 2, seed)) for seed in (2, 3))
     whole = disparity_costs(left, right, 31, kind)
     parts = [
         (0, 20, 0, 31, 0, 31),

@@ -15,23 +15,17 @@ from apps.stereo_matching.disparity_files import encoded, read_disparity
 from apps.stereo_matching.disparity_range import guess_max_disparity, supported
 from apps.stereo_matching.disparity_scores import visible
 from apps.stereo_matching.stereo_occlusion import filled, is_consistent
-from tests.apps.conftest import run_in
+from tests.apps.conftest import run_in, texture
 
 run = run_in("stereo")
 
 NEAR, FAR = 9, 3
 
 
-def texture(shape, seed):
-    rng = np.random.default_rng(seed)
-    wide = cv2.GaussianBlur(rng.uniform(0, 255, (*shape, 3)), (0, 0), 1.0)
-    return np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
-
-
 @pytest.fixture(scope="module")
 def pair():
     """A square at disparity NEAR before a wall at FAR: left, right uint8 (60, 90, 3), ground truth (60, 90)."""
-    wall, square = texture((60, 120), 0), texture((30, 30), 1)
+    wall, square = texture((60, 120, 3), 1), texture((30, 30, 3), 1, 1)
     left, right = wall[:, :90].copy(), wall[:, FAR : 90 + FAR].copy()
     truth = np.full((60, 90), FAR, np.float32)
     left[15:45, 40:70] = square
@@ -94,7 +88,7 @@ def test_costs_against_their_definition(pair):
 
 
 def test_range_is_guessed_from_matches():
-    left = texture((120, 200), 3) / np.float32(255)
+    left = texture((120, 200, 3), 1, 3) / np.float32(255)
     shifted = np.roll(left, -12, axis=1)
     assert 12 <= guess_max_disparity(left, shifted) <= 20
     with pytest.raises(InputError, match="left and right appear to be swapped"):

@@ -1,20 +1,18 @@
 """The flow of a sequence: equal to that of each pair, in order, with the errors of its frames."""
 
-import cv2
 import numpy as np
 import pytest
 
 from apps import flow, flow_sequence
 from apps.common.command import limited_threads
 from apps.common.images import InputError
+from tests.apps.conftest import texture
 
 
 @pytest.fixture(scope="module")
 def frames():
     """Five frames of a texture that moves by (3, -2) per frame, uint8 (80, 100, 3)."""
-    rng = np.random.default_rng(0)
-    wide = cv2.GaussianBlur(rng.uniform(0, 255, (120, 140, 3)), (0, 0), 1.5)
-    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    wide = texture((120, 140, 3))
     return [wide[20 + 2 * n :, 20 - 3 * n :][:80, :100] for n in range(5)]
 
 

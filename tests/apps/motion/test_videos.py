@@ -3,7 +3,6 @@
 import sys
 
 import av
-import cv2
 import numpy as np
 import pytest
 
@@ -11,12 +10,12 @@ from apps.common.images import InputError
 from apps.common.sequences import open_sequence, write_video
 from apps.optical_flow import flow_command as flow
 from apps.tracking import track_command as track
+from tests.apps.conftest import texture
 
 
 def textured(count=8):
     """A textured image that moves, 96 x 72."""
-    wide = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (120, 140, 3)), (0, 0), 1.5)
-    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    wide = texture((120, 140, 3))
     return [np.ascontiguousarray(wide[10 + t : 82 + t, 20 - t : 116 - t]) for t in range(count)]
 
 
