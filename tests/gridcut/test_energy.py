@@ -82,9 +82,7 @@ PAIR = np.zeros((2, 2), int)
     ("error", "message", "arguments"),
     [
         (TypeError, "unary must hold", (UNARY.astype(complex),)),
-        (TypeError, "unary must hold", (UNARY.astype(np.uint64),)),
         (ValueError, "unary must have shape", (np.zeros((3, 3, 4)),)),
-        (ValueError, "unary must have shape", (np.zeros(2),)),
         (
             ValueError,
             r"unary is NaN or infinite at pixel \(1, 2\)",
@@ -132,17 +130,14 @@ def test_bad_labels_and_bad_energy():
         (ValueError, "label_cost must have shape", (UNARY[0], UNARY, {}, np.zeros((3, 3)))),
         (ValueError, "scalar or have shape", (UNARY[0], UNARY, {(0, 1): np.zeros(4)})),
         (TypeError, "weights must be a mapping", (UNARY[0], UNARY, 3)),
-        (ValueError, "unary must have shape", (0, np.zeros(2))),
         (
             ValueError,
             r"unary holds nan at \(0, 1, 2\)",
             (UNARY[0], np.where(np.arange(24) == 6, np.nan, 0.0).reshape(2, 3, 4)),
         ),
-        (ValueError, r"unary holds inf at \(0, 0, 0\)", (UNARY[0], np.full((2, 3, 4), np.inf))),
         (ValueError, r"weights\[\(0, 1\)\] holds nan at \(0, 0\)", (UNARY[0], UNARY, {(0, 1): np.nan})),
         (ValueError, r"weights\[\(1, -1\)\] holds inf at \(0, 1\)", (UNARY[0], UNARY, {(1, -1): np.inf})),
         (ValueError, r"label_cost holds nan at \(0, 1\)", (UNARY[0], UNARY, {}, [[0, np.nan], [1, 0]])),
-        (ValueError, "larger than the largest float", (UNARY[0], np.full((2, 3, 4), 1e308))),
         (ValueError, "larger than the largest float", (UNARY[0], UNARY, {(0, 1): 1e308}, [[1e9, 1], [1, 0]])),
     ],
 )

@@ -168,13 +168,10 @@ GOOD = {"unary": np.zeros((3, 4, 5), int), "weights": {(0, 1): 2, (1, 0): 3}}
     ("change", "error", "words"),
     [
         ({"unary": np.zeros(3)}, ValueError, "unary must have shape"),
-        ({"unary": np.zeros((0, 4, 5))}, ValueError, "unary must have shape"),
         ({"unary": np.full((3, 4, 5), np.nan)}, ValueError, r"unary holds nan at \(0, 0, 0\)"),
         ({"unary": np.zeros((3, 4, 5), complex)}, TypeError, "unary must hold"),
         ({"unary": np.full((3, 4, 5), 2**61)}, ValueError, "too large"),
-        ({"unary": np.full((3, 4, 5), 1e308)}, ValueError, "too large"),
         ({"weights": [1, 2]}, TypeError, "weights must be a mapping"),
-        ({"weights": {(0, 1, 0): 1}}, ValueError, "weights: an offset"),
         ({"weights": {(0, 1): np.ones((2, 2))}}, ValueError, "scalar or have the grid's shape"),
         ({"weights": {(0, 1): -1}}, ValueError, r"holds -1 at \(0, 0\)"),
         ({"weights": {(0, 1): np.inf}}, ValueError, "finite"),
@@ -186,7 +183,6 @@ GOOD = {"unary": np.zeros((3, 4, 5), int), "weights": {(0, 1): 2, (1, 0): 3}}
         ({"start": np.full((4, 5), 3)}, ValueError, "between 0 and 2"),
         ({"start": np.zeros((4, 5))}, TypeError, "start must hold integer"),
         ({"max_cycles": 0}, ValueError, "max_cycles must be 1 or more"),
-        ({"max_cycles": 1.5}, TypeError, "max_cycles"),
         ({"device": "gpu"}, ValueError, "device must be"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import matching
 from matching.methods import INITS, METHODS
@@ -78,13 +77,3 @@ def test_stats(method):
     assert stats["phases"] > 0
     assert stats["path_length"] >= stats["augmentations"]
     assert all(seconds >= 0 for seconds in stats["seconds"].values())
-
-
-def test_gap_heuristic():
-    """Many columns and few rows: most columns cannot be matched."""
-    rng = np.random.default_rng(8)
-    graph = scipy.sparse.block_diag(
-        [oracles.pattern(rng.integers(0, 60, 900), rng.integers(0, 300, 900), (60, 300)), oracles.path(200)], "csr"
-    )
-    sizes = {matching.maximum(graph, method="push_relabel", init="none", gap=gap).cardinality for gap in (True, False)}
-    assert sizes == {oracles.best_cardinality(graph)}

@@ -13,7 +13,6 @@ import assign
 import gridcut
 import matching
 from apps.motion.windows import match_windows
-from gridcut.compat.scipy import maximum_flow
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/algorithms/names-in-papers.md"
 CALLS = re.findall(r"^\| [^|]+ \| `(.+)` \|$", PAGE.read_text("utf-8"), re.MULTILINE)
@@ -117,20 +116,3 @@ def test_every_method_of_the_papers_is_named():
     papers = {name for name in (*gridcut.methods.METHODS, *assign.methods.METHODS, *matching.methods.METHODS)}
     ours = {"tiles", "ibfs", "shortest_paths", "jonker_volgenant", "auction", "portfolio"}
     assert papers - ours <= named
-
-
-def test_matchings_are_flows_and_assignments_are_flows_of_least_cost():
-    """Fig. 1 of Łupińska: the reductions between the problems."""
-    rng = np.random.default_rng(0)
-    for n in (1, 5, 20):
-        graph = scipy.sparse.coo_array(rng.random((n, n)) < 2 / n)
-        tail = np.r_[np.zeros(n, int), 1 + graph.row, 1 + n + np.arange(n)]
-        head = np.r_[1 + np.arange(n), 1 + n + graph.col, np.full(n, 1 + 2 * n)]
-        network = scipy.sparse.csr_array((np.ones(len(tail), int), (tail, head)), shape=(2 * n + 2,) * 2)
-        flow = maximum_flow(network, 0, 2 * n + 1)
-        assert flow.flow_value == matching.maximum(graph.tocsr()).cardinality
-        cost = rng.integers(0, 100, (n, n))
-        row, col = np.indices((n, n)).reshape(2, -1)
-        found = assign.min_cost_flow(row, n + col, 1, cost.ravel(), np.r_[np.ones(n, int), -np.ones(n, int)])
-        found.check()
-        assert found.cost == assign.solve(cost).cost
