@@ -163,3 +163,33 @@ def test_where_to_look(cells, browse):
     page.click("look")
     assert page.js("[app.look.isOn, app.look.place]") == [False, None]
     assert no_errors(page)
+
+
+def test_sideways_changes_the_tolerance(cells, browse):
+    """With Shift, while the button is down: what is selected follows, and the stroke stays."""
+    page = browse("cells.png", "--out", "out")
+    page.keys("q")
+    ((x, y),) = page.screen([PLACES[5]])
+    mouse = {"x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1}
+    page.driver.execute_cdp_cmd("Input.dispatchMouseEvent", mouse | {"type": "mousePressed"})
+    page.until("app.mask.at(arguments[0]) === 1", PLACES[5])
+    points = page.js("app.tools.stroke.points.length")
+    for step in (30, 80):
+        moved = {"type": "mouseMoved", "x": x + step, "modifiers": 8}
+        page.driver.execute_cdp_cmd("Input.dispatchMouseEvent", mouse | moved)
+    page.until("document.getElementById('tolerance').value === '20'")
+    assert page.js("app.tools.stroke.points.length") == points
+    page.driver.execute_cdp_cmd("Input.dispatchMouseEvent", mouse | {"type": "mouseReleased", "x": x + 80})
+    page.until("app.state.undo")
+    assert no_errors(page)
+
+
+def test_tools_of_images_say_that_a_volume_has_none(tmp_path, browse):
+    np.save(tmp_path / "volume.npy", np.random.default_rng(0).integers(0, 255, (8, 40, 50), np.uint8))
+    page = browse("volume.npy", "--out", "out")
+    for key in "qpe":
+        page.keys(key)
+        assert page.js("app.tool") == "object"
+        assert "change images only" in page.js("document.getElementById('hint').textContent")
+    assert not page.driver.find_element("id", "tool-select").is_displayed()
+    assert no_errors(page)
