@@ -8,7 +8,7 @@ import { $, buttonOf, inputOf } from "./elements.js";
 export const RIVAL = "another object fits the box";
 /** @type {Record<string, [string, string]>} */
 const HINTS = {   // for a mouse, and for a finger
-  "mark the object": ["Mark the object with the left button, or press R and drag a box around it", "Draw on the object, or tap Find in box and drag a box around it"],
+  "mark the object": ["Mark the object with the left button, or press R and drag a box around it", "Draw on the object, or tap Box and drag a box around it"],
   "mark the background": ["Now mark the background with the right button", "Now tap Background, and draw around the object"],
   "save or correct": ["If the outline fits, save. Otherwise paint more of the object, or the background with the right button",
     "If the outline fits, tap Save. Otherwise draw what is missing, or tap Background and draw what is too much"],
@@ -18,7 +18,7 @@ const HINTS = {   // for a mouse, and for a finger
 /** @type {Record<string, string>} */
 const TOOL_HINTS = {
   box: "Drag a box around the whole object: it is found inside",
-  select: "Press inside, or drag: it grows to the edges; right button or Alt: take it away",
+  select: "Press inside, or drag: it grows to the edges. Shift and sideways: tolerance. Right button or Alt: take it away",
   solid: "Exactly these pixels, which nothing drawn later changes; right button or Alt: take them away",
   push: "From inside, the outline moves out; from outside, in",
 };

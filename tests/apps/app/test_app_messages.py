@@ -1,11 +1,14 @@
 """Messages of the page's socket: encoded and decoded again, and rejected if broken."""
 
+import html
+import re
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from apps.app import MAX_MESSAGE, MAX_POINTS
+from apps.app import MAX_MESSAGE, MAX_POINTS, messages
 from apps.app.messages import encode_mask, encode_stroke, parse_action, parse_stroke
 from apps.common.errors import InputError
 from tests.apps.app.read_masks import decode_mask
@@ -78,3 +81,17 @@ ACTIONS += ['{"do": "slice", "item": 0, "axis": 0.5, "index": 0}', f'{{"do": "{M
 def test_broken_actions_are_rejected(text):
     with pytest.raises(InputError):
         parse_action(text)
+
+
+def test_the_page_lists_every_key():
+    """Those of keys.js, in the dialog that `?` opens; digits and signs of the same key by one of them."""
+    static = Path(messages.__file__).parent / "static"
+    code, page = ((static / name).read_text() for name in ("keys.js", "index.html"))
+    listed = {html.unescape(key).lower() for key in re.findall("<kbd>(.*?)</kbd>", page)}
+    bound = set()
+    for block in re.findall(r"const (?:plain|control) = \{(.*?)\n  \};", code, re.DOTALL):
+        bound |= {key.strip('"') for key in re.findall(r'(?:^|[,{\s])("[^"]+"|\w+): \(', block)}
+    assert len(bound) > 30
+    same = {"arrowup": "↑", "arrowdown": "↓", "pageup": "page", "pagedown": "page", "escape": "esc", "=": "+", "-": "−"}
+    assert {same.get(key, key) for key in bound} <= listed
+    assert {"h", "space", "1", "9", "ctrl"} <= listed

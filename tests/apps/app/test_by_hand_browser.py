@@ -1,4 +1,4 @@
-"""The tools that set pixels by hand, on the page: solid brush, push edge, quick select, tighter and wider."""
+"""The tools that set pixels by hand, on the page: Solid, Push, Select and Width; and Look."""
 
 import numpy as np
 
