@@ -40,6 +40,7 @@ from apps.segmentation.terms import FORBIDDEN, UNIT
 from gridcut.device.result import GridResult
 
 STEPS = (0.125, 0.25, 0.5, 1.0)  # nats: the constants c
+MIN_PART = 0.002  # of the pixels of the object; smaller parts are not proposed
 SCALE = 0.25  # nats per pixel by which a part is e times less likely to be wrong
 
 
@@ -111,6 +112,7 @@ class Unsure:
         least = np.full(self.labels.shape, STEPS[-1], np.float32)
         most = np.full(self.labels.shape, np.inf, np.float32)
         near = ndimage.binary_dilation(shown, np.ones((3,) * shown.ndim))
+        least_size = MIN_PART * np.count_nonzero(shown)
         best, region = 0.0, None
         for sign in (1, -1):
             before, below = np.zeros(self.labels.shape, bool), 0.0
@@ -122,31 +124,30 @@ class Unsure:
                 before, below = changed, step
                 sizes = np.bincount(parts.ravel())
                 sizes[0] = 0
+                sizes[sizes < least_size] = 0
                 sizes[np.bincount(parts[near if sign > 0 else shown], minlength=len(sizes)) == 0] = 0
                 worth = sizes * math.exp(-step / SCALE)
                 if len(worth) and worth.max() > best:
                     best, region = worth.max(), parts == worth.argmax()
-        place, margin = None, math.inf
-        if region is not None:
-            place = middle_of(region)
-            margin = self.margin(place)
-            least[place] = most[place] = margin
-        for index in () if at is None else zip(*np.nonzero(at), strict=True):
-            least[index] = most[index] = self.margin(index)
-        return Margins(least, most, place, margin)
+        place = None if region is None else middle_of(region)
+        asked = [] if at is None else list(zip(*np.nonzero(at), strict=True))
+        margin = math.inf
+        self._solver.update(source=self._terms[0], sink=self._terms[1])
+        for index in [*asked, *(() if place is None else (place,))]:
+            margin = least[index] = most[index] = self._margin(index)
+        return Margins(least, most, place, math.inf if place is None else margin)
 
-    def margin(self, index: tuple) -> float:
+    def _margin(self, index: tuple) -> float:
         """The margin of a pixel in nats, by a cut in which its label is forbidden; infinite if a mark fixes it."""
         where = tuple(np.array([one]) for one in index)
-        side = int(self.labels[index])
-        terms = [one[where] for one in self._terms]
-        terms[side] = terms[side] + np.int32(FORBIDDEN)
-        self._solver.update(source=self._terms[0], sink=self._terms[1])
-        self._solver.update(source=terms[0], sink=terms[1], where=where)
+        source, sink = (one[where] for one in self._terms)
+        added = [np.int32(FORBIDDEN if side == int(self.labels[index]) else 0) for side in (0, 1)]
+        self._solver.update(source=source + added[0], sink=sink + added[1], where=where)
         cut = self._solver.solve()
         cut.check()
-        added = int(cut.value) - self._value
-        return math.inf if added >= FORBIDDEN // 2 else added / UNIT
+        self._solver.update(source=source, sink=sink, where=where)
+        lost = int(cut.value) - self._value
+        return math.inf if lost >= FORBIDDEN // 2 else lost / UNIT
 
     def _parts(self, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The connected parts of pixels of one label, numbered from 1, and by number what changing each costs in nats.

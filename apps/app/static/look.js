@@ -72,7 +72,7 @@ export class Look {
     const [row, column] = axis < 0 ? this.place : sides.map((side) => this.place?.[side] ?? 0);
     const [x, y] = view.toScreen(column + 0.5, row + 0.5);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    for (const [width, colour] of /** @type {[number, string][]} */ ([[5, "#000"], [2.5, "#fff"]])) {
+    for (const [width, colour] of /** @type {[number, string][]} */ ([[7, "#fff"], [4, "#d1007a"]])) {
       [context.lineWidth, context.strokeStyle] = [width, colour];
       context.beginPath();
       context.arc(x, y, RING, 0, 2 * Math.PI);
