@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from apps.common.rectangles import area
 from apps.segmentation.image_sizes import at_centres, reduced_marks
 from apps.segmentation.marks import BACKGROUND, OPEN, labels_in
 from apps.session.session_records import (
@@ -270,12 +271,11 @@ class Overlay(Canvas):
 
     def paste(self, labels: np.ndarray) -> None:
         """Write the pixels to labels (H, W), in place."""
-        part = _hull(
-            [part for part, one in zip(self._regions, self.records or (), strict=True) if isinstance(one, Patch)],
-            self.shape,
-        )
-        layer = self._layer[part]
-        np.copyto(labels[part], layer % FIRM, where=layer != OPEN)
+        parts = [part for part, one in zip(self._regions, self.records or (), strict=True) if isinstance(one, Patch)]
+        whole = _hull(parts, self.shape)
+        for part in parts if sum(map(area, parts)) < area(whole) else [whole]:
+            layer = self._layer[part]
+            np.copyto(labels[part], layer % FIRM, where=layer != OPEN)
 
     def _region_of(self, record: Record) -> Region:
         if not isinstance(record, Patch):

@@ -38,7 +38,7 @@ from apps.session.session_records import Patch, Stroke
 CORE = 0.6  # radii of a disc: pixels this near to the points are pushed to the other side
 STEP = 0.25  # nats per pixel and step of `wider`
 HOLE = 5e-4  # share of the grid: smaller holes of a selection are filled
-PREVIEW_PIXELS = 300_000  # of a grid, above which `wider` shows objects of blocks of 2 x 2 pixels
+PREVIEW_PIXELS = 200_000  # of a grid, above which previews are objects of blocks of 2 x 2 pixels
 COLOUR = 4.0  # nats: cost of the background in `select`, and of a colour that differs by the tolerance
 
 
@@ -103,7 +103,7 @@ class Edits:
 
         D is that of the last cut, without other objects, whose pixels stay.  Of all minimal cuts, that with the fewest
         pixels is taken, so the objects of ascending steps are nested; also final ones, which have no specks.  What is
-        only shown is, of a grid of more than PREVIEW_PIXELS, minimal among objects that consist of blocks of 2 x 2.
+        only shown is, in a grid of more than PREVIEW_PIXELS, minimal among objects that consist of blocks of 2 x 2.
         """
         grown = round(step * STEP * UNIT)
         if final not in self._firsts:
@@ -115,29 +115,23 @@ class Edits:
 
     def _grown(self, grown: int, certified: bool, final: bool) -> np.ndarray:
         """The object of the grid if each of its pixels costs that much less, in 1 / UNIT nats."""
-        if final or self._terms[0].size <= PREVIEW_PIXELS:
-            return self._cut((self._terms[0] + max(grown, 0), self._terms[1] + max(-grown, 0)), certified)
-        source, sink, count, edges = self._blocks
-        terms = source + max(grown, 0) * count, sink + max(-grown, 0) * count
-        height, width = self._terms[0].shape
-        return self._cut(terms, False, edges).repeat(2, 0)[:height].repeat(2, 1)[:, :width]
+        return self._cut((self._terms[0] + max(grown, 0), self._terms[1] + max(-grown, 0)), certified, final)
 
     @cached_property
-    def _blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict]:
-        """Costs of blocks of 2 x 2 pixels of the grid, their numbers of pixels, and the edges between them."""
-        source, sink = map(sums_of_blocks, self._terms)
+    def _edges_of_blocks(self) -> dict:
+        """Total weights of the edges between blocks of 2 x 2 pixels of the grid."""
         edges: dict[tuple[int, int], np.ndarray] = {}
         for (down, right), weight in self._answers.grid.edges().items():
             for y, x in np.ndindex(2, 2):
                 step = (y + down) // 2, (x + right) // 2
-                part = np.zeros(source.shape, np.int32)
+                part = np.zeros([(n + 1) // 2 for n in weight.shape], np.int32)
                 own = weight[y::2, x::2]
                 part[: own.shape[0], : own.shape[1]] = own
                 if step == (0, -1):
                     step, part[:, :-1], part[:, -1] = (0, 1), part[:, 1:].copy(), 0
                 if step != (0, 0):
                     edges[step] = edges.get(step, 0) + part
-        return source, sink, sums_of_blocks(np.ones(self._terms[0].shape, np.int32)), edges
+        return edges
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +163,7 @@ class Edits:
         terms = np.full(grid.shape, int(COLOUR * UNIT), np.int32), cost[index]
         terms[1][self._held] = FORBIDDEN
         terms[0][trail], terms[1][trail] = FORBIDDEN, 0
-        parts, _ = ndimage.label(self._cut(terms, final), np.ones((3, 3)))
+        parts, _ = ndimage.label(self._cut(terms, final, final), np.ones((3, 3)))
         part = (np.isin(parts, np.unique(parts[trail])) & (parts > 0)).astype(np.int16)
         mask = (tidied(part, np.full(part.shape, OPEN), math.ceil(HOLE * part.size)) > 0) & ~self._held
         shown, where, is_inside = self._on_image(mask, mask, terms, final)
@@ -177,7 +171,7 @@ class Edits:
 
     def margins(self) -> Margins:
         """Margins of the cut of the object, without other objects, whose pixels stay."""
-        self._cut(self._terms, False)
+        self._cut(self._terms, certified=False)
         shown = at_centres(self._labels == self._label, self._answers.grid.shape)
         unsure = Unsure(*self._terms, self._answers.grid.edges(), self._solvers[True])
         return unsure.margins(shown).on(self._shape)
@@ -207,17 +201,20 @@ class Edits:
         least = np.minimum(background, foreground)
         return np.minimum(background - least, MAX_PREFERENCE), np.minimum(foreground - least, MAX_PREFERENCE)
 
-    def _cut(self, terms: tuple[np.ndarray, np.ndarray], final: bool, edges: dict | None = None) -> np.ndarray:
-        """The object of the minimum cut of the grid, or of blocks with edges, bool; a final one is certified."""
-        is_whole = edges is None
+    def _cut(self, terms: tuple[np.ndarray, np.ndarray], certified: bool, final: bool = True) -> np.ndarray:
+        """The object of the minimum cut of the grid, bool; unless it is final, of a large grid that of its blocks."""
+        height, width = terms[0].shape
+        is_whole = final or height * width <= PREVIEW_PIXELS
+        source, sink = terms if is_whole else map(sums_of_blocks, terms)
         if is_whole not in self._solvers:
-            self._solvers[is_whole] = gridcut.Solver(*terms, edges or self._answers.grid.edges(), device="cpu")
+            edges = self._answers.grid.edges() if is_whole else self._edges_of_blocks
+            self._solvers[is_whole] = gridcut.Solver(source, sink, edges, device="cpu")
         else:
-            self._solvers[is_whole].update(source=terms[0], sink=terms[1])
+            self._solvers[is_whole].update(source=source, sink=sink)
         cut = self._solvers[is_whole].solve()
-        if final:
+        if certified:
             cut.check()
-        return cut.labels
+        return cut.labels if is_whole else cut.labels.repeat(2, 0)[:height].repeat(2, 1)[:, :width]
 
     def _kept(self, mask: np.ndarray, final: bool) -> np.ndarray:
         size = min(PIN_HOLE, math.ceil(PIN_SHARE * mask.size)) if final else 1
@@ -239,20 +236,22 @@ class Edits:
         sides = bounds(where) or (slice(0, 0), slice(0, 0))
         ends = [np.searchsorted(places, (side.start, side.stop)) for places, side in zip(lines, sides, strict=True)]
         part = slice(*map(int, ends[0])), slice(*map(int, ends[1]))
-        at = part if mask.shape == self._shape else np.ix_(lines[0][part[0]], lines[1][part[1]])
+        rows, columns = (places[side] for places, side in zip(lines, part, strict=True))
+        where, mask_there = (one.take(columns, 1).take(rows, 0) for one in (where, mask))
         if not is_placed:
-            return part, where[at] & self._is_open[part], mask[at]
+            return part, where & self._is_open[part], mask_there
         marks, smoothness = np.full(self._shape, OPEN, np.int16), SMOOTHNESS * self._scale
         guess = at_centres(mask, self._shape).astype(np.int16)
         placed = placed_outline(self._rgb, marks, guess, np.stack(terms), smoothness, False)
-        return part, where[at] & self._is_open[part], placed[part] > 0
+        return part, where & self._is_open[part], placed[part] > 0
 
     def _patch(self, part: Rectangle, where: np.ndarray, is_object, **flags: bool) -> Patch:
         """The patch of a part of the image, where bool (h, w): the object or background."""
         (rows, columns), inside = part, bounds(where)
         if inside is None:
             return Patch.of((0, 0, 1, 1), np.zeros((1, 1), np.uint8), self._label, **flags)
-        codes = np.where(where, np.where(is_object, self._label + 1, 1), 0).astype(np.uint8)[inside]
+        side = np.broadcast_to(is_object, where.shape)[inside]
+        codes = where[inside] * (np.uint8(self._label) * side + np.uint8(1))
         y, x = rows.start + inside[0].start, columns.start + inside[1].start
         return Patch.of((x, y, x + codes.shape[1], y + codes.shape[0]), codes, self._label, **flags)
 
