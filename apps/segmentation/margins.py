@@ -39,7 +39,7 @@ from apps.segmentation.model import ImageView
 from apps.segmentation.terms import FORBIDDEN, UNIT
 from gridcut.device.result import GridResult
 
-STEPS = (0.125, 0.25, 0.5, 1.0)  # nats: the constants c
+STEPS = (0.125, 0.25, 0.5)  # nats: the constants c
 MIN_PART = 0.002  # of the pixels of the object; smaller parts are not proposed
 SCALE = 0.25  # nats per pixel by which a part is e times less likely to be wrong
 

@@ -44,7 +44,7 @@ from gridcut.device import kernel
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
 KEPT_EVERY = 32  # records after which the layer is kept, so that an undo paints fewer than these again
 MAX_KEPT_PIXELS = 4_000_000  # of a layer that is kept, as compression takes time
-FIRM = 512  # above all labels
+FIRM = 512  # a power of two above all labels
 BLOCK = 4096  # segments that are painted in one call, so that the caller can be interrupted between blocks
 
 Region = tuple[slice, ...]
@@ -275,7 +275,7 @@ class Overlay(Canvas):
         whole = _hull(parts, self.shape)
         for part in parts if sum(map(area, parts)) < area(whole) else [whole]:
             layer = self._layer[part]
-            np.copyto(labels[part], layer % FIRM, where=layer != OPEN)
+            np.copyto(labels[part], layer & (FIRM - 1), where=layer != OPEN)
 
     def _region_of(self, record: Record) -> Region:
         if not isinstance(record, Patch):

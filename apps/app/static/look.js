@@ -9,7 +9,7 @@ import { hint } from "./panel.js";
 /** @import { Messages, Rgb } from "./socket.js" */
 
 /** @type {[number, Rgb][]} */
-const COLOURS = [[1, [120, 140, 235]], [2, [160, 110, 235]], [3, [215, 75, 225]], [4, [255, 40, 170]]];   // from costly to cheap
+const COLOURS = [[1, [120, 140, 235]], [2, [190, 90, 230]], [3, [255, 40, 170]]];   // from costly to cheap
 const RING = 16;   // CSS pixels
 
 export class Look {
