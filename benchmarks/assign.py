@@ -220,12 +220,11 @@ GPU_TABLES = {"dense": gpu_single, "batch": gpu_batches, "methods": gpu_methods}
 
 
 def parser():
-    options = command.parser("assign", __doc__, "assign-{device}", devices=True)
+    options = command.parser("assign", __doc__, "assign-{device}", devices=True, repeats=5)
     options.add_argument("instances", nargs="*", help="families (default: all)")
     options.add_argument(
         "--sizes", type=lambda s: [int(n) for n in s.split(",")], help="numbers of rows, e.g. 1000,2000"
     )
     for part in TABLES | GPU_TABLES:
         options.add_argument(f"--{part}", action="store_true", help="make this table (default: all tables)")
-    options.add_argument("--repeats", type=int, default=5)
     return options

@@ -236,11 +236,10 @@ def main(argv):
 
 
 def parser():
-    options = command.parser("assign_everyday", __doc__, "assign-everyday")
+    options = command.parser("assign_everyday", __doc__, "assign-everyday", repeats=5)
     options.add_argument("families", nargs="*", help="families (default: all)")
     options.add_argument("--quick", action="store_true", help="every third family, five sizes")
     options.add_argument("--sizes", type=lambda s: [int(n) for n in s.split(",")], help="numbers of rows")
     options.add_argument("--shapes", nargs="+", choices=SHAPES, help="default: all")
     options.add_argument("--dtypes", nargs="+", choices=DTYPES, help="default: all")
-    options.add_argument("--repeats", type=int, default=5)
     return options

@@ -13,12 +13,13 @@ class Stop(Exception):  # noqa: N818
 
 
 def parser(
-    name: str, description: str, table: str, data: str | None = None, devices: bool = False
+    name: str, description: str, table: str, data: str | None = None, devices: bool = False, repeats: int = 0
 ) -> argparse.ArgumentParser:
     """A parser of `python -m benchmarks NAME`, with the option --save; `table`: the name it has by default.
 
     data      the environment variable with the folder of data: adds the option --data
     devices   adds the option --device
+    repeats   adds the option --repeats with this default
     """
     options = argparse.ArgumentParser(
         prog=f"python -m benchmarks {name}",
@@ -36,6 +37,10 @@ def parser(
     if data:
         options.add_argument(
             "--data", metavar="FOLDER", default=os.environ.get(data), help=f"folder of data (default: ${data})"
+        )
+    if repeats:
+        options.add_argument(
+            "--repeats", type=int, default=repeats, metavar="N", help="timed runs (default: %(default)s)"
         )
     if devices:
         options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what is measured (default: cpu)")

@@ -128,7 +128,6 @@ FAMILIES = {
 
 
 def _parser():
-    parser = command.parser("cost_flow", __doc__, "cost-flow-cpu")
+    parser = command.parser("cost_flow", __doc__, "cost-flow-cpu", repeats=5)
     parser.add_argument("--sizes", type=int, nargs="+", metavar="ARCS", default=SIZES, help="numbers of arcs")
-    parser.add_argument("--repeats", type=int, metavar="N", default=5, help="rounds (default: 5)")
     return parser

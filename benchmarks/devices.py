@@ -141,10 +141,9 @@ def tiled(block, shape):
 
 
 def _parser():
-    parser = command.parser("devices", __doc__, "gridcut-devices")
+    parser = command.parser("devices", __doc__, "gridcut-devices", repeats=1)
     parser.add_argument("instances", nargs="*", metavar="NAME", default=list(SIZES), help=f"of {', '.join(SIZES)}")
     help_devices = "indices of GPUs (default: all); may be given repeatedly"
     parser.add_argument("--devices", type=int, nargs="+", action="append", metavar="N", help=help_devices)
     parser.add_argument("--size", type=int, metavar="N", help=f"pixels per side (default: {SIZES})")
-    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default: 1)")
     return parser

@@ -95,9 +95,8 @@ def run(python: str, job: str, folder: Path, cache: Path) -> dict:
 
 
 def main(argv) -> int:
-    options = command.parser("first_use", __doc__, "first-use")
+    options = command.parser("first_use", __doc__, "first-use", repeats=3)
     options.add_argument("--python", default=sys.executable, metavar="PATH", help="interpreter of the environment")
-    options.add_argument("--repeats", type=int, default=3, metavar="N", help="processes per job (default: 3)")
     options.add_argument("--none-compiled", action="store_true", help="fail if a kernel is compiled")
     chosen = options.parse_args(argv)
     rows, wrong = [], []

@@ -217,8 +217,7 @@ def points_right(first, second, case):
 
 
 def _parser():
-    parser = command.parser("flow", __doc__, "flow-cpu", data="CUTMATCH_FLOW_DATA")
+    parser = command.parser("flow", __doc__, "flow-cpu", data="CUTMATCH_FLOW_DATA", repeats=3)
     parser.add_argument("--clip", type=int, default=100, metavar="N", help="frames of the clip (default: 100; 0: none)")
     parser.add_argument("--large", type=int, default=6, metavar="N", help="pairs of large motion (default: 6)")
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")
     return parser

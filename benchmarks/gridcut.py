@@ -215,12 +215,11 @@ def _bytes_per_pixel(problem, solver):
 
 
 def _parser():
-    parser = command.parser("gridcut", __doc__, "gridcut-cpu")
+    parser = command.parser("gridcut", __doc__, "gridcut-cpu", repeats=3)
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all but the large and hard)")
     parser.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has other options: add --help")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2")
-    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="no fresh processes: no memory")
     parser.add_argument(
         "--warm",

@@ -252,10 +252,9 @@ def batch_table(options):
 
 
 def parser():
-    options = command.parser("gridcut --device cuda", __doc__, "gridcut-cuda")
+    options = command.parser("gridcut --device cuda", __doc__, "gridcut-cuda", repeats=3)
     options.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all)")
     options.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
-    options.add_argument("--repeats", type=int, default=3, help="runs with transfers, of the CPU and of the baseline")
     options.add_argument(
         "--runs", type=int, default=10, help="runs on the GPU, all of which must agree (default: %(default)s)"
     )

@@ -139,11 +139,10 @@ def gco_of(problem, move, start):
 
 
 def _parser():
-    parser = command.parser("labels", __doc__, "labels-{device}", data="CUTMATCH_LABELS_DATA", devices=True)
+    parser = command.parser("labels", __doc__, "labels-{device}", data="CUTMATCH_LABELS_DATA", devices=True, repeats=3)
     names = ", ".join(INSTANCES | LARGE)
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {names} (default: all of the device)")
     parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="on the CPU")
     parser.add_argument("--restarts", type=int, nargs="+", help="of expansions (default: theirs; on a GPU also 0)")
-    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="on a GPU: without the CPU and gco-wrapper")
     return parser

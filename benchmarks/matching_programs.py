@@ -174,7 +174,7 @@ class GpuBench:
 
     def compile(self, program: Program) -> None:
         graph = matching.bipartite_graph(uniform(9, 2))
-        tiny = GpuBench()
+        tiny = type(self)()
         tiny.take(graph, matching.maximum(graph, device="cpu", threads=1).cardinality)
         tiny.run(program, calls=True)
 

@@ -180,8 +180,7 @@ def row_of(case: Case, method: str, found: np.ndarray, seconds: str) -> list[str
 
 
 def _parser():
-    options = command.parser("stereo", __doc__, "stereo-cpu", data="CUTMATCH_STEREO_DATA")
+    options = command.parser("stereo", __doc__, "stereo-cpu", data="CUTMATCH_STEREO_DATA", repeats=1)
     options.add_argument("--published", type=Path, metavar="FOLDER", help="published label images, NAME-METHOD.png")
     options.add_argument("--no-sample", action="store_true", help="leave out the pair of scikit-image")
-    options.add_argument("--repeats", type=int, default=1, help="timed runs of each method (default: 1)")
     return options

@@ -121,8 +121,7 @@ def _identities(detections, truth):
 
 
 def _parser():
-    parser = command.parser("track", __doc__, "track-cpu")
+    parser = command.parser("track", __doc__, "track-cpu", repeats=3)
     parser.add_argument("--frames", type=int, default=100, metavar="N", help="frames of each movie (default: 100)")
     parser.add_argument("--side", type=int, default=1024, metavar="PIXELS", help="side of a frame (default: 1024)")
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed runs of each movie (default: 3)")
     return parser

@@ -11,10 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-import matching
 from benchmarks import harness
 from benchmarks import matching_instances as instances
-from benchmarks.matching_graphs import uniform
 from benchmarks.matching_programs import VARIANTS, GpuBench, Program, program_of
 from benchmarks.papers.sections import Section, number
 from benchmarks.table import geometric_mean
@@ -54,12 +52,6 @@ class SameStartBench(GpuBench):
         initialiser("cheap", "cpu")(graph, *self.start)
         graph.by_col  # noqa: B018  computed on first use
         return super().take(graph, size)
-
-    def compile(self, program: Program) -> None:
-        graph = matching.bipartite_graph(uniform(9, 2))
-        tiny = SameStartBench()
-        tiny.take(graph, matching.maximum(graph, device="cpu", threads=1).cardinality)
-        tiny.run(program)
 
     def run(self, program: Program, calls: bool = False) -> Run:
         entry = METHODS[program.method]
