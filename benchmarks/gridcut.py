@@ -17,7 +17,7 @@ from benchmarks import command
 from benchmarks.baselines import BASELINES
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, EIGHT, HARD, LARGE, SUITE, VALUES, VOLUMES, Problem
-from benchmarks.table import geometric_mean, markdown
+from benchmarks.table import markdown, means, number, ratio
 from benchmarks.timing import peak_memory, rounds
 
 BASELINE = "PyMaxflow"
@@ -48,9 +48,10 @@ def cold_table(names, options):
     for name in names:
         problem = ALL[name]()
         for method in options.method:
-            row, ratios[name, method] = measure(name, problem, method, threads, baseline, options)
+            row, of = measure(name, problem, method, threads, baseline, options)
             rows += command.shown([row])
-    lines = ["", markdown(columns, rows), "", *_summary(ratios, options.method, threads)]
+            add(ratios, name, method, [f"{BASELINE} / ours, threads: {n}" for n in threads], of)
+    lines = ["", markdown(columns, rows), "", means(ratios)]
     if not baseline.installed:
         lines.append(f"{BASELINE} is missing (pip install {baseline.distribution}): values are the recorded ones.")
     if missing := set(options.threads) - set(threads):
@@ -58,27 +59,15 @@ def cold_table(names, options):
     return "\n".join(lines)
 
 
-def _summary(ratios, methods, threads):
-    """Geometric means over the groups of instances, as the lines of a table."""
-    columns = ["group", "method", "measured", "threads", "geometric mean", "least"]
-    rows = []
-    for group, method, measured, by_column in by_group(ratios, methods):
-        for n, column in zip(threads, by_column, strict=True):
-            rows.append([group, method, measured, n, f"{geometric_mean(column):.2f}", f"{min(column):.2f}"])
-    return [markdown(columns, rows)] if rows else []
-
-
-def by_group(ratios, methods):
-    """Group, method, how many of its instances were measured, and their ratios by column, for all groups with some."""
-    for method in methods:
-        for group, members in GROUPS.items():
-            found = [ratios[name, method] for name in members if ratios.get((name, method))]
-            if found:
-                yield group, method, f"{len(found)} of {len(members)}", list(zip(*found, strict=True))
+def add(ratios, name, method, columns, of):
+    """Add the ratios of an instance, one per column, to those of its groups, of which `means` makes a table."""
+    for group in (group for group, members in GROUPS.items() if name in members):
+        for column, value in zip(columns, of, strict=True):
+            ratios.setdefault(f"{group}, {method}: {column}", []).append(value)
 
 
 def measure(name, problem, method, threads, baseline, options):
-    """One row, and the ratios per number of threads (None without the baseline)."""
+    """One row, and the ratios per number of threads, None without the baseline."""
     value = baseline.prepare(problem)()[0] if baseline.installed else VALUES[name]
     runs = {}
     for n in threads:
@@ -95,12 +84,11 @@ def measure(name, problem, method, threads, baseline, options):
     if not options.quick:
         used = _bytes_per_pixel(problem, method)
         baseline_used = _bytes_per_pixel(problem, BASELINE) if baseline.installed else "missing"
-    ratio = [seconds[BASELINE] / seconds[n] for n in threads] if baseline.installed else None
+    of = [ratio(seconds.get(BASELINE), seconds[n]) for n in threads]
     row = [name, "x".join(map(str, problem.source.shape)), cut.method, cut.device, "✓"]
     row += [f"{seconds[n]:.4f}" for n in threads]
     row += [f"{seconds[BASELINE]:.4f}" if baseline.installed else "missing"]
-    row += [f"{r:.2f}" for r in ratio] if ratio else ["-"] * len(threads)
-    return [*row, used, baseline_used], ratio
+    return [*row, *map(number, of), used, baseline_used], of
 
 
 def solve(problem, method, threads):

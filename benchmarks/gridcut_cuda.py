@@ -24,7 +24,7 @@ from benchmarks import baselines, command, gpu
 from benchmarks import gridcut as on_cpu
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, VALUES, Problem
-from benchmarks.table import geometric_mean, markdown
+from benchmarks.table import markdown, means, number, ratio
 from benchmarks.timing import rounds
 
 DEVICE = "cuda"
@@ -67,26 +67,16 @@ def cold_table(names, options):
         print(f"{name}: built in {time.perf_counter() - start:.1f} s", flush=True)
         other = {} if options.quick else times_on_the_cpu(problem, options.repeats)
         for method in options.method:
-            row, ratios[name, method] = measure(name, problem, method, other, options)
+            row, of = measure(name, problem, method, other, options)
             rows += command.shown([row])
-    lines = [markdown(COLUMNS, rows)]
-    if any(ratios.values()):
-        lines += ["", summary(ratios, options.method)]
+            on_cpu.add(ratios, name, method, COLUMNS[9:12], of)
+    lines = [markdown(COLUMNS, rows), "", means(ratios)]
     lines += ["", f"CPU: {numba.config.NUMBA_NUM_THREADS} threads; more than {RARELY:g} s were timed once."]
     return "\n".join(lines)
 
 
-def summary(ratios, methods):
-    """Geometric means over the groups of instances."""
-    rows = [
-        [*head, *(f"{geometric_mean(column):.1f} (least {min(column):.1f})" for column in by_column)]
-        for *head, by_column in on_cpu.by_group(ratios, methods)
-    ]
-    return markdown(["group", "method", "measured", *COLUMNS[9:12]], rows)
-
-
 def measure(name, problem, method, other, options):
-    """One row, and its three ratios; None where it was not measured."""
+    """One row, and its three ratios, None where they were not measured."""
     size = "x".join(map(str, problem.source.shape))
     solve(corner(problem), method)  # compiles
     solve(on_device(corner(problem)), method)
@@ -94,7 +84,7 @@ def measure(name, problem, method, other, options):
     try:
         cut, used = memory_and_cut(held, method, options.timeout)
     except OverTheCapError:
-        return [name, size, method, "stopped", "-", f"> {options.timeout:g}", *["-"] * 8], None
+        return [name, size, method, "stopped", "-", f"> {options.timeout:g}", *["-"] * 8], [None] * 3
     cut.check()
     value = other.get("value", VALUES[name])
     if not cut.value == value == VALUES[name]:
@@ -105,10 +95,9 @@ def measure(name, problem, method, other, options):
     whole = median(timed(problem, method)[0] for _ in range(options.repeats))
     row = [name, size, cut.method, "✓", f"{kernel:.4f}", f"{card:.4f}", f"{whole:.4f}"]
     cpu, baseline = other.get("cpu"), other.get("baseline")
-    row += [f"{cpu:.3f}" if cpu else "-", f"{baseline:.3f}" if baseline else "-"]
-    row += [f"{baseline / card:.1f}", f"{baseline / whole:.1f}"] if baseline else ["-", "-"]
-    row += [f"{cpu / card:.1f}" if cpu else "-", f"{used / problem.source.size:.1f}", equal]
-    return row, (baseline / card, baseline / whole, cpu / card) if baseline else None
+    of = [ratio(baseline, card), ratio(baseline, whole), ratio(cpu, card)]
+    row += [number(cpu, 3), number(baseline, 3), *(number(one, 1) for one in of)]
+    return [*row, f"{used / problem.source.size:.1f}", equal], of
 
 
 def runs_on_card(held, cut, options):
