@@ -251,8 +251,10 @@ def upright(pixels: np.ndarray, orientation: int) -> np.ndarray:
     import cv2  # at 24 megapixels four times as fast as NumPy, for types that it knows
 
     turned = np.ascontiguousarray(pixels).view({1: "u1", 2: "u2", 4: "i4", 8: "f8"}[pixels.itemsize])
-    turned = cv2.transpose(turned) if orientation in TURNED else turned
-    turned = turned if orientation == 5 else cv2.flip(turned, FLIPPED[orientation])
+    if orientation in TURNED:
+        turned = cv2.transpose(turned)
+    if orientation != 5:
+        turned = cv2.flip(turned, FLIPPED[orientation], turned if orientation in TURNED else None)  # a copy in place
     return turned.view(pixels.dtype)
 
 
