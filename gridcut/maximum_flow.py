@@ -7,7 +7,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from gridcut import methods
-from gridcut.core.cut import Cut, LazySolved, Solved, empty_cut, labels_of, value_of
+from gridcut.core.cut import Cut, LazySolved, Solved, empty_cut, labels_and_value
 from gridcut.core.load import LoadedGrid, load
 from gridcut.core.problem import Problem, check_problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
@@ -159,8 +159,7 @@ def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback,
         return solver(state.grid, callback=callback, **parameters)
 
     def value(state: LoadedGrid, sink_side):
-        labels = labels_of(problem, state.grid, sink_side)
-        return labels, *value_of(problem, state.views, labels, state.unit)
+        return labels_and_value(problem, state.views, state.grid, sink_side)
 
     found = solve_exactly(load_grid, solve, value, Clock(start))
     grid, views = found.state

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core import push_relabel_steps
-from gridcut.core.cut_capacity import Measured, cut_capacity, measure_cut
+from gridcut.core.cut_capacity import Measured, capacity_to_sink, cut_capacity, measure_cut, unused_capacity
 from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import NOTHING, Reader, fill, load_terminals_kernel, plane, reader
 from gridcut.core.problem import Offset, Problem, check_offset, check_problem, ends, pixel_at
@@ -81,7 +81,7 @@ class Cut(GridResult):
     Attributes
     ----------
     value : int or float
-        Capacity of the cut, which equals the value of the maximum flow; summed from the caller's capacities.
+        Capacity of the cut, which equals the value of the maximum flow; of floats, summed from the caller's capacities.
     labels : ndarray of bool, the grid's shape
         True on the source side.  A pixel is on the sink side if and only if it can still reach the sink in
         the final residual graph; that set is the same for every maximum flow.  False outside the mask.
@@ -217,6 +217,19 @@ def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple
     if cut.value == math.inf:
         raise infinite_cut(problem, labels)
     return cut.value, cut
+
+
+def labels_and_value(problem: Problem, views: Reader, grid: Grid, sink_side, to_sink: int | None = None) -> tuple:
+    """The labels of a solved grid, and the results of `value_of`; to_sink: `capacity_to_sink`, if it is known.
+
+    Of integers, the value is the total capacity to the sink minus its unused part: condition (4) of certificate.py.
+    """
+    labels = labels_of(problem, grid, sink_side)
+    if problem.is_float:
+        return labels, *value_of(problem, views, labels, grid.unit)
+    if to_sink is None:
+        to_sink = capacity_to_sink(views, 1)
+    return labels, to_sink - unused_capacity(grid, sink_side), None
 
 
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:

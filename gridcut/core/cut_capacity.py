@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridcut.core.grid import Grid
 from gridcut.core.load import Plane, Reader, fill, inside
 from gridcut.core.units import difference, scale_of, units
 from gridcut.device import plain_kernel, run_threads
@@ -130,6 +131,18 @@ def to_sink_kernel(sink, mask, scale, extent):
     return low, high
 
 
+@plain_kernel
+def sink_excess_kernel(excess, sink_side):
+    """Sum of the excess on the sink side in two halves of 32 bits: (low, high)."""
+    low = np.int64(0)
+    high = np.int64(0)
+    for p in range(excess.size):
+        e = np.int64(excess[p]) if sink_side[p] else np.int64(0)
+        low += e & 0xFFFFFFFF
+        high += e >> 32
+    return low, high
+
+
 def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
     """Planes whose sums fit into 64 bits, each with the number of bits by which its sum is shifted left."""
     if is_float or capacity.data.dtype != np.int64:
@@ -147,6 +160,12 @@ def capacity_to_sink(views: Reader, unit: float | int) -> int:
         return total(-np.minimum(start.excess, 0))
     low, high = to_sink_kernel(views.sink, views.mask, scale_of(unit, None), views.layout.extent)
     return int(low) + (int(high) << 32)
+
+
+def unused_capacity(grid: Grid, sink_side) -> int:
+    """The capacity to the sink that a maximum flow of integers leaves unused, as the excess on the sink side."""
+    low, high = sink_excess_kernel(grid.excess, sink_side)
+    return -(int(low) + (int(high) << 32))
 
 
 def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool) -> int | float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from gridcut import methods
 from gridcut.core.certificate import is_flow
-from gridcut.core.cut import Cut, LazySolved, Solved, labels_of, value_of
+from gridcut.core.cut import Cut, LazySolved, Solved, labels_and_value
 from gridcut.core.cut_capacity import capacity_to_sink
 from gridcut.core.grid import Grid
 from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, plane, reader, used_pixels
@@ -133,18 +133,6 @@ def change_arc_kernel(
     return touched
 
 
-@plain_kernel
-def sink_excess_kernel(excess, sink_side):
-    """Sum of the excess on the sink side in two halves of 32 bits: (low, high)."""
-    low = np.int64(0)
-    high = np.int64(0)
-    for p in range(excess.size):
-        e = np.int64(excess[p]) if sink_side[p] else np.int64(0)
-        low += e & 0xFFFFFFFF
-        high += e >> 32
-    return low, high
-
-
 MAX_WARM_SHARE = 0.2  # changed edges per edge above which the grid is loaded again, which is then faster
 _NO_CELLS = np.empty(0, np.int32)
 
@@ -258,8 +246,9 @@ class HostState:
             return sink_side, {**stats, "warm": last is not None}
 
         def value(grid: Grid, sink_side):
-            labels = labels_of(self.problem, grid, sink_side)
-            return labels, *self._value(labels, sink_side)
+            if self.to_sink is None and not self.problem.is_float:
+                self.to_sink = capacity_to_sink(self.views, 1)
+            return labels_and_value(self.problem, self.views, grid, sink_side, self.to_sink)
 
         found = solve_exactly(load_grid, run, value, clock, self.grid)
         lazy = LazySolved(Solved(self.problem, self.views, self.grid, []), self)
@@ -280,18 +269,6 @@ class HostState:
             sink_side, stats, memory = warm.function(self.grid, memory, touched, callback=callback, **parameters)
         self.last, self.is_whole = LastSolve(name, memory), True
         return sink_side, stats
-
-    def _value(self, labels, sink_side):
-        """Capacity of the cut and loss, as `value_of`.  For integers, one pass over the excesses suffices.
-
-        The value is the total capacity to the sink minus its unused part: condition (4) of certificate.py.
-        """
-        if self.problem.is_float:
-            return value_of(self.problem, self.views, labels, self.grid.unit)
-        if self.to_sink is None:
-            self.to_sink = capacity_to_sink(self.views, 1)
-        low, high = sink_excess_kernel(self.grid.excess, sink_side)
-        return self.to_sink + int(low) + (int(high) << 32), None
 
     def _widen_types(self, given: dict) -> None:
         """Convert our copies to types that hold the new capacities."""
