@@ -29,9 +29,9 @@ For one object, this is what giving the part to the background is.
 
 A large image is segmented at reduced size: for one object at WORKING_PIXELS pixels, in a box at BOX_PIXELS, as it has
 several starts, and for several objects at REDUCED_PIXELS, as each round of fits takes many cuts.  The outlines found
-are then placed in the full image, by cuts along them (apps.segmentation.fine_outline).  The rounds for one object of
-strokes or a mask are at REDUCED_PIXELS, too, for which the constants were chosen; of what they end with, one fit and
-cut at the larger size finds the object.
+are then placed in the full image, by cuts along them (apps.segmentation.fine_outline).  Without a box, the rounds for
+one object are at REDUCED_PIXELS, too, for which the constants were chosen; of what they end with, one fit and cut at
+the larger size finds the object.
 
 Which labelling separates colours best: the energy of apps.segmentation.segmentation contains the fit of two mixtures.
 Fits of the same labelling differ with the models they started from, often by more than the energies of two labellings.
@@ -146,7 +146,7 @@ def find_labels(
         view, hints = view.part(where), hints.part(where)
     at, said = at_working_size(view, hints)
     clock.charge("reduce")
-    if said.is_single and not said.only_outside and said.labelling is None:
+    if said.is_single and not said.in_box and said.labelling is None:
         said = _begun(at, said, device, clock, check)
     edges = at.begin_edges(said.only_outside)  # with the colours and the distances
     at.whole  # noqa: B018  # computed now

@@ -87,7 +87,7 @@ class Segmentation(GridResult):
         What strokes and the outside of a box fix: -1 nothing, 0 background, 1 object.
     energies : tuple of float
         Energy of the labelling after each round, in nats; never increases.  Of an image that is segmented at a
-        reduced size, it is the energy there; above a megapixel, strokes and masks have a single one, of the last cut.
+        reduced size, it is the energy there; above a megapixel and without a box, of the last cut only.
     seconds : dict
         Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
     device, method : str
