@@ -162,8 +162,7 @@ def encode_answer(kind: str, image: Image, labels: np.ndarray, path: Path) -> tu
     """Labels of an image in the form of a kind, and its media type; `path` is the image's file."""
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind[:40]!r}")
-    is_image = kind in ("mask", "cutout", "labels")
-    result = path.with_suffix(".png" if is_image else ".json")
+    images = dict.fromkeys(("mask", "cutout", "labels"), (".png", "image/png"))
+    suffix, media = (images | {"yolo": (".txt", "text/plain")}).get(kind, (".json", "application/json"))
     rgb = image.rgb if kind == "cutout" else image.pixels  # the other kinds contain no colours
-    content = encoded_result(kind, result, rgb, labels, path, image.metadata)
-    return content, "image/png" if is_image else "application/json"
+    return encoded_result(kind, path.with_suffix(suffix), rgb, labels, path, image.metadata), media

@@ -185,7 +185,7 @@ def encoded_result(
     labels,
     image: Path,
     metadata=None,
-    objects: Mapping[int, dict] = NOTHING,
+    objects: Mapping[int, Mapping[str, Any]] = NOTHING,
     classes: Iterable[str] = (),
     tolerance: float = TOLERANCE,
 ) -> bytes:
