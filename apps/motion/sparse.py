@@ -77,7 +77,9 @@ def match_points(
     return matches.select(agrees_with_neighbours(matches.first, matches.motion))
 
 
-def find_points(first, second, points, seeds: Matches | None, device: DeviceName = "auto"):
+def find_points(
+    first, second, points, seeds: Matches | None, device: DeviceName = "auto", unmatched_cost: float = UNMATCHED_COST
+):
     """Find points (N, 2) of the first uint8 grey frame in the second; return indices (k,) of those found, and Matches.
 
     The expected motion is that of the seeds; with fewer than MIN_POINTS of them, that on which the trackers agree.
@@ -90,7 +92,7 @@ def find_points(first, second, points, seeds: Matches | None, device: DeviceName
         odds = np.full(found.shape, np.inf)
     else:
         odds = proposal_odds(first, second, points, position, found, motion.at(points, others=True))
-    return link_proposals(points, position, odds, device=device)
+    return link_proposals(points, position, odds, unmatched_cost, device)
 
 
 def seed_matches(
@@ -156,12 +158,12 @@ def proposal_odds(first, second, points, position, found, expected: ExpectedMoti
     return odds
 
 
-def link_proposals(points, position, odds, *, device: DeviceName = "auto") -> tuple[np.ndarray, Matches]:
-    """Select proposals (N, S, 2) with log odds (N, S) one-to-one; return the indices (k,) of their points, too."""
-    row, source = np.nonzero(odds < UNMATCHED_COST)
+def link_proposals(points, position, odds, unmatched_cost: float = UNMATCHED_COST, device: DeviceName = "auto"):
+    """Select proposals (N, S, 2) with log odds (N, S) one-to-one; return indices (k,) of their points, and Matches."""
+    row, source = np.nonzero(odds < unmatched_cost)
     there, cost = position[row, source], odds[row, source]
     col, columns = pixels_of(there)
-    links = link(row, col, cost, (len(points), columns), UNMATCHED_COST, device)
+    links = link(row, col, cost, (len(points), columns), unmatched_cost, device)
     pair = links.pair
     return row[pair], Matches(points[row[pair]], there[pair], cost[pair], links.margin, probability(cost[pair]))
 

@@ -5,7 +5,8 @@ step        the points, and corners between them, are found in the next frame by
 check       a point is seen if it is among those, tracks back to where it was, and moves as its neighbours
 anchor      its position is then tracked again from the frame where it was first seen, so that errors do not add up
             from frame to frame; if it looks different by now, this frame becomes the one it is tracked from
-carry       a point that is not seen moves on with its neighbours; it is seen again where its anchor is found
+carry       a point that is not seen moves on with its neighbours; it is seen again where its anchor is found and tracks
+            back
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +38,8 @@ MAX_RETURN = 1.0  # pixels: forward-backward error
 MAX_CORRECTION = 1.5  # pixels, by which the anchor may move a point
 MAX_SEARCH = 4.0  # pixels around a carried point in which its anchor is searched
 MIN_CORRELATION = 0.8  # of the patches around a point in its anchor and in this frame
-MIN_REAPPEARANCE = 0.9  # the same of an occluded point that is seen again
+MIN_REAPPEARANCE = 0.5  # the same of an occluded point that is seen again
+MAX_ODDS = -1.5  # log odds of a step that is wrong; most of these do not track back
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -174,18 +176,15 @@ def step(first: np.ndarray, second: np.ndarray, points: np.ndarray, seen: np.nda
     tried = np.concatenate([points[own], corners(first, HELPERS, HELPER_SPACING, taken=points[own])])
     if len(tried) < MIN_POINTS or first.min() == first.max() or second.min() == second.max():
         return points, probability, margin
-    which, matches = find_points(first, second, tried, None, device)
+    which, matches = find_points(first, second, tried, None, device, MAX_ODDS)
     if len(which) < MIN_FOUND * len(tried):
-        seeded = find_points(first, second, tried, seed_matches(first, second, device=device), device)
+        seeded = find_points(first, second, tried, seed_matches(first, second, device=device), device, MAX_ODDS)
         which, matches = max((which, matches), seeded, key=lambda found: len(found[0]))
-    start, end = (np.ascontiguousarray(ends, np.float32) for ends in (matches.first, matches.second))
-    if not len(start):
+    if not len(which):
         return points, probability, margin
-    back = cv2.calcOpticalFlowPyrLK(
-        second, first, end, start.copy(), flags=cv2.OPTFLOW_USE_INITIAL_FLOW, maxLevel=1, **LUCAS_KANADE
-    )[0]
     local = LocalMotion(matches.first, matches.motion, matches.confidence)
-    kept = np.linalg.norm(back - start, axis=1) < MAX_RETURN
+    back, _ = lucas_kanade(second, first, matches.second, matches.first, levels=1)
+    kept = np.linalg.norm(back - matches.first, axis=1) < MAX_RETURN
     position = points + local.at(points).motion
     is_own = kept & (which < len(own))
     found = own[which[is_own]]
@@ -197,17 +196,23 @@ def step(first: np.ndarray, second: np.ndarray, points: np.ndarray, seen: np.nda
 def anchored(first: np.ndarray, second: np.ndarray, origin: np.ndarray, position: np.ndarray):
     """Track points (N, 2) from `origin` in the first frame, near `position` in the second.
 
-    Returns their positions, and the correlations (N,) of the patches there.
+    Returns their positions, and the correlations (N,) of the patches there, 0 where a point does not track back.
     """
     if not len(origin):
         return position, np.zeros(0)
-    start, guess = (np.ascontiguousarray(ends, np.float32) for ends in (origin, position))
-    there, found, _ = cv2.calcOpticalFlowPyrLK(
-        first, second, start, guess, flags=cv2.OPTFLOW_USE_INITIAL_FLOW, maxLevel=0, **LUCAS_KANADE
-    )
-    there = np.where(found > 0, there, position).astype(np.float64)
+    there, found = lucas_kanade(first, second, origin, position)
+    back, _ = lucas_kanade(second, first, there, origin)
     alike = (patches(first, origin) * patches(second, there)).sum(axis=1)
-    return there, np.where(found.ravel() > 0, alike, 0)
+    return there, np.where(found & (np.linalg.norm(back - origin, axis=1) < MAX_RETURN), alike, 0)
+
+
+def lucas_kanade(first, second, start: np.ndarray, guess: np.ndarray, levels: int = 0):
+    """Track points (N, 2) from `start` in the first frame, near `guess` in the second: positions, and whether found."""
+    ends = (np.ascontiguousarray(end, np.float32) for end in (start, guess.copy()))
+    there, found, _ = cv2.calcOpticalFlowPyrLK(
+        first, second, *ends, flags=cv2.OPTFLOW_USE_INITIAL_FLOW, maxLevel=levels, **LUCAS_KANADE
+    )
+    return np.where(found > 0, there, guess).astype(np.float64), found.ravel() > 0
 
 
 def check_points(points: ArrayLike, shape: tuple[int, int]) -> np.ndarray:

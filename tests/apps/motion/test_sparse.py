@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from apps.motion import sparse
 from apps.motion.points import corners, grey_pair
 from apps.motion.sparse import find_points, match_points, seed_matches
 
@@ -59,10 +58,10 @@ def test_a_stereo_pair_is_matched_along_its_rows():
     assert (error < 3).mean() > 0.9
 
 
-def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair, monkeypatch):
+def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair):
     first, second = grey_pair(disc_pair.first, disc_pair.second)
-    monkeypatch.setattr(sparse, "UNMATCHED_COST", 9.0)
-    which, matches = find_points(first, second, corners(first, 1000), seed_matches(first, second))
+    seeds = seed_matches(first, second)
+    which, matches = find_points(first, second, corners(first, 1000), seeds, unmatched_cost=9.0)
     assert (np.diff(which) > 0).all()
     assert np.allclose(matches.confidence, 1 / (1 + np.exp(matches.cost)))
     x, y = np.rint(matches.first).astype(int).T
