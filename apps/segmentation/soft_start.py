@@ -14,7 +14,8 @@ Only a band along the outline takes part in the cut.  All widths are in grains, 
 the mask can show: the pixel of the mask, or, if its edges are softer than that, their width; see `SoftMask.grain`.
 
 A mask may also be displaced as a whole.  The first cut shows by how much (`offset_of`).  The mask is moved
-back and cut again, twice.  Its weight t in each cut is one of TRUSTS.
+back and cut again, twice.  Its weight t in each cut is one of TRUSTS, but not more than the first of them for an object
+that is in the band everywhere: the pixels of a mask are too large to show such thin structures.
 
 An outline found is only taken if the image supports it: by the colours of the pixels that change, or by the edges along
 it.  Otherwise the mask is kept as it is.
@@ -105,6 +106,8 @@ def refined(lab: np.ndarray, edges: dict, mask: SoftMask, grain: float, device: 
         is_open = (np.abs(depth) < BAND) | (np.abs(logits) < DOUBTFUL)
         if colours is None:
             colours = _colours(lab, logits, depth, is_open | (np.abs(depth) < BAND + MAX_OFFSET), grain)
+        thin = float((depth[guess] < BAND).mean())
+        trust -= (trust - TRUSTS[0]) * thin**2
         preference = np.where(is_open, trust * logits + colours, HELD * np.sign(logits))
         units, width = np.rint(preference * UNIT).astype(np.int32), math.ceil(BAND * grain)
         free = outline(guess, width) | outline(~guess, width) | ((units < 0) == guess)
