@@ -193,3 +193,28 @@ def test_tools_of_images_say_that_a_volume_has_none(tmp_path, browse):
         assert "change images only" in page.js("document.getElementById('hint').textContent")
     assert not page.driver.find_element("id", "tool-select").is_displayed()
     assert no_errors(page)
+
+
+def test_where_to_look_in_a_volume(tmp_path, browse):
+    """The page goes to the slice of the ring; strokes there change the answer."""
+    y, x = np.ogrid[:60, :90]
+    plane = np.where((y - 30) ** 2 + (x - 25) ** 2 < 18**2, 150.0, 80.0)
+    plane[30:44, 40:70] = 115
+    noise = np.random.default_rng(0).normal(0, 20, (12, 60, 90))
+    np.save(tmp_path / "volume.npy", np.uint8((plane + noise).clip(0, 255)))
+    page = browse("volume.npy", "--out", "out")
+    page.stroke([(18, 30), (32, 30)])
+    page.stroke([(8, 6), (82, 6)], 2)
+    page.settled()
+    page.keys("u")
+    page.until("app.look.place && app.slices.index === app.look.place[0]")
+    version = page.js("app.state.version")
+    page.screenshot("look-volume")
+    z, row, column = page.js("app.look.place")
+    page.stroke([(column + 0.5, row + 0.5)], 2)
+    page.settled()
+    page.until("app.state.version > arguments[0]", version)
+    assert page.js("app.slices.index") == z
+    page.keys("u")
+    assert page.js("app.look.place") is None
+    assert no_errors(page)
