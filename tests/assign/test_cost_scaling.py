@@ -109,6 +109,7 @@ def test_limits_beyond_the_dtype_of_the_costs(method, limit):
         for maximize in (False, True):
             found = assign.solve(cost, max_cost=limit, maximize=maximize, method=method, device="cpu")
             found.check()
-            assert found.cost == assign.solve(cost, max_cost=limit, maximize=maximize, device="cpu").cost
+            wide = cost.astype(np.int64)
+            assert found.cost == assign.solve(wide, max_cost=limit, maximize=maximize, device="cpu").cost
             each = assign.solve(cost, max_cost=[limit, 4], method=method, device="cpu")
             each.check()

@@ -19,7 +19,8 @@ def compare(shape, groups, device):
         assert (reduced >= 0).all()
         assert (reduced[rows, col] == 0).all()
         assert (v[np.setdiff1d(np.arange(shape[1]), col)] == v.max()).all()
-        found = assign.solve_batch(cost[None].astype(np.int32), device=device)
+        costs = cost[None] if device == "cpu" else cost[None].astype(np.int32)
+        found = assign.solve_batch(costs, device=device)
         found.check()
         assert cost[rows, col].sum() == found.cost[0]
 
