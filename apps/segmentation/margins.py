@@ -182,5 +182,6 @@ def margins_of(rgb: np.ndarray, hints: Hints, shown: np.ndarray, at: np.ndarray 
     found = find_labels(view, hints, "cpu")
     (background, foreground), edges = problem_of(view, hints, found)
     part = found.where or (slice(None), slice(None))
-    shown, at = (None if one is None else at_centres(one[part], background.shape) for one in (shown, at))
-    return Unsure(background, foreground, edges).margins(shown, at).on(hints.marks.shape, found.where)
+    asked = None if at is None else at_centres(at[part], background.shape)
+    shown = at_centres(shown[part], background.shape)
+    return Unsure(background, foreground, edges).margins(shown, asked).on(hints.marks.shape, found.where)

@@ -139,7 +139,8 @@ class Segmentation(GridResult):
         at = None if at is None else array_of(at, "at")
         if at is not None and (at.dtype != bool or at.shape != self.mask.shape):
             raise InputError(f"at must be bool of shape {self.mask.shape}, got {at.dtype} of shape {at.shape}")
-        return margins_of(*self._given, self.mask, at)
+        rgb, hints = self._given
+        return margins_of(rgb, hints, self.mask, at)
 
     def _portable(self):
         kind, values = GridResult._portable(self)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -266,8 +266,7 @@ class Session(Uncopied):
             Whether the pixels become background.
         """
         stroke = make_stroke(points, radius, 0 if taken else label, self._image_shape, is_part=not final)
-        with self._edits_of(label) as edits:
-            self._add(edits.solid(stroke), final=final)
+        self._edit(label, lambda edits: self._add(edits.solid(stroke), final=final))
 
     def push(
         self, points: ArrayLike, radius: float, label: int = 1, *, final: bool = True, taken: bool = False
@@ -279,8 +278,7 @@ class Session(Uncopied):
         Parameters are those of `solid`.
         """
         stroke = make_stroke(points, radius, 0 if taken else label, self._image_shape, is_part=not final)
-        with self._edits_of(label) as edits:
-            self._add(edits.push(stroke), final=final)
+        self._edit(label, lambda edits: self._add(edits.push(stroke), final=final))
 
     def wider(self, step: int, label: int = 1, *, final: bool = True) -> None:
         """Let an object of an image be wider, or with negative steps tighter.
@@ -301,8 +299,7 @@ class Session(Uncopied):
         check_number(step, "step", integer=True)
         if not -MAX_STEP <= step <= MAX_STEP:
             raise InputError(f"step must be -{MAX_STEP} to {MAX_STEP}, got {step}")
-        with self._edits_of(label) as edits:
-            self._patch(edits.wider(int(step), final), final)
+        self._edit(label, lambda edits: (self._add if final else self._preview)(edits.wider(int(step), final)))
 
     def select(
         self,
@@ -329,8 +326,8 @@ class Session(Uncopied):
         check_number(tolerance, "tolerance")
         if not 0.5 <= tolerance <= MAX_STEP:  # also NaN
             raise InputError(f"tolerance must be 0.5 to {MAX_STEP}, got {tolerance}")
-        with self._edits_of(label) as edits:
-            self._patch(edits.select(stroke, float(tolerance), final), final)
+        show = self._add if final else self._preview
+        self._edit(label, lambda edits: show(edits.select(stroke, float(tolerance), final)))
 
     @property
     def rival(self) -> np.ndarray | None:
@@ -344,8 +341,7 @@ class Session(Uncopied):
         with self._lock:
             if (rival := self.rival) is None:
                 raise InputError("no other object fits the box about as well; draw a stroke on the object meant")
-            with self._edits_of(max(self._answers.present())) as edits:
-                self._patch(edits.replaced(rival), final=True)
+            self._edit(max(self._answers.present()), lambda edits: self._add(edits.replaced(rival)))
 
     def margins(self, label: int = 1) -> Margins:
         """What it would cost to change the labels of an object's pixels and of those around it: where to look next.
@@ -363,17 +359,15 @@ class Session(Uncopied):
                 raise InputError(f"object {label} has no cut yet; mark it, and the background")
             key = label, self._version
             if self._looked is None or self._looked[0] != key:
-                if isinstance(self._answers, VolumeAnswers):
-                    found = self._answers.margins(label)
+                answers = self._answers
+                if isinstance(answers, VolumeAnswers):
+                    self._looked = key, answers.margins(label)
                 else:
-                    with self._edits_of(label) as edits:
-                        found = edits.margins()
-                self._looked = key, found
+                    self._looked = key, self._edit(label, Edits.margins)
             return self._looked[1]
 
-    @contextlib.contextmanager
-    def _edits_of(self, label: int) -> Iterator[Edits]:
-        """Edits of an object of an image as it is without previews; its solver is kept while they follow each other."""
+    def _edit(self, label: int, change: Callable[[Edits], Any]) -> Any:
+        """Call a function of the edits of an object of an image; their solver is kept while they follow each other."""
         self._check_open(check_label(label))
         with self._lock:
             self._settle()
@@ -383,7 +377,7 @@ class Session(Uncopied):
                 contrast = None if self._edits is None else self._edits[1].known_contrast
                 assert isinstance(self._answers, ImageAnswers), self._image_shape
                 self._edits = key, Edits(self._values, self._answers, self.labels, label, contrast)
-            yield self._edits[1]
+            return change(self._edits[1])
 
     def drop_preview(self) -> None:
         """Show the labels without an edit that was not final."""
@@ -619,15 +613,8 @@ class Session(Uncopied):
             self._overlay = Overlay(self.shape, self.shape)
         self._overlay.change_to(records)
 
-    def _patch(self, patch: Patch, final: bool) -> None:
-        """Add a patch, or only show it until the next edit."""
-        with self._lock:
-            if final:
-                self._add(patch)
-            else:
-                self._preview(patch)
-
     def _preview(self, *patches: Patch) -> None:
+        """Show patches until the next edit."""
         self._version, self._previews, self._has_preview = self._version + 1, self._previews + 1, bool(patches)
         self._set_patches((*self._history.records, *patches))
 
