@@ -128,7 +128,8 @@ def stroke_of_the_page():
     async def walk(folder):
         pixels = folder / "image.png"
         Image.fromarray(np.zeros((8, 9, 3), np.uint8)).save(pixels)
-        server = PageServer([Source("image", pixels)], Namespace(out=str(folder), overwrite=False, device="cpu"), 80)
+        chosen = Namespace(out=str(folder), overwrite=False, device="cpu", classes={})
+        server = PageServer([Source("image", pixels)], chosen, 80)
         image = await server.live.open(0)
         await image.ready
         opening = {"type": "websocket.receive", "text": '{"do": "open", "item": 0}'}
