@@ -5,6 +5,7 @@ from .point_matching.wide_baseline import WideMatches, match
 from .refinement.refinement import Refinement, refine
 from .regions.regions import Superpixels, superpixels
 from .segmentation.instances import Instances, segment_boxes
+from .segmentation.margins import Margins
 from .segmentation.multilabel import Objects, segment_labels, segment_volume
 from .segmentation.segmentation import Segmentation, segment
 from .segmentation.video import VideoFrame, segment_video
@@ -19,6 +20,7 @@ __all__ = [
     "Disparity",
     "Flow",
     "Instances",
+    "Margins",
     "Objects",
     "Refinement",
     "Restoration",
