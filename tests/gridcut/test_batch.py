@@ -61,14 +61,14 @@ def test_methods_and_far_offsets(device):
 
 def test_only_one_array_has_the_batch_axis(device):
     source, sink = np.arange(12).reshape(3, 4), np.full((2, 3, 4), [[[1]], [[9]]])
-    batch = gridcut.max_flow_batch(source, sink, {(0, 1): 2}, device=device)
-    check_batch(batch, source, sink, {(0, 1): 2})
-    batch = gridcut.max_flow_batch(7, 2, {(0, 1): np.ones((2, 3, 4), int)}, device=device)
+    batch = gridcut.max_flow_batch(source, sink, {(0, 1): 2, (1, 0): 1}, device=device)
+    check_batch(batch, source, sink, {(0, 1): 2, (1, 0): 1})
+    batch = gridcut.max_flow_batch(7, 2, {(0, 1): np.ones((2, 3, 4), int), (1, 0): 1}, device=device)
     assert batch.values.tolist() == [24, 24]
 
 
 def test_batch_is_a_sequence_of_cuts():
-    batch = gridcut.max_flow_batch(np.ones((3, 4, 5), int), 0, {(0, 1): 1}, device="cpu")
+    batch = gridcut.max_flow_batch(np.ones((3, 4, 5), int), 0, {(0, 1): 1, (1, 0): 1}, device="cpu")
     assert [cut.value for cut in batch] == [0, 0, 0]
     assert batch[-1].labels.all()
     with pytest.raises(IndexError):
@@ -102,14 +102,16 @@ def test_items_are_solved_on_several_threads(monkeypatch):
 def test_callback_counts_items_and_may_stop():
     counts = []
     source = np.ones((6, 3, 4), int)
-    gridcut.max_flow_batch(source, 0, {(0, 1): 1}, device="cpu", callback=lambda c: counts.append(c["items"]))
+    gridcut.max_flow_batch(
+        source, 0, {(0, 1): 1, (1, 0): 1}, device="cpu", callback=lambda c: counts.append(c["items"])
+    )
     assert counts == [1, 2, 3, 4, 5, 6]
 
     def stop(_):
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        gridcut.max_flow_batch(source, 0, {(0, 1): 1}, device="cpu", callback=stop)
+        gridcut.max_flow_batch(source, 0, {(0, 1): 1, (1, 0): 1}, device="cpu", callback=stop)
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("cutmatch")]
 
 
@@ -137,4 +139,4 @@ def test_bad_capacities_are_named_with_their_item(device, value):
     source = np.ones((3, 4, 5))
     source[1, 2, 3] = value
     with pytest.raises(ValueError, match=r"item 1: source holds .* at \(2, 3\)"):
-        gridcut.max_flow_batch(source, 1, {(0, 1): 1}, device=device)
+        gridcut.max_flow_batch(source, 1, {(0, 1): 1, (1, 0): 1}, device=device)

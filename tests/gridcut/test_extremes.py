@@ -64,7 +64,9 @@ def solve_and_check(problem, variant="auto", mask=None):
 
 def test_must_links_of_huge_capacity():
     links = np.array([1e20, 0.5, np.inf, 0])
-    cut = gridcut.max_flow(np.array([1e20, 0, 0, 0]), np.array([0, 0, 0, np.inf]), {(1,): links}, device="cpu")
+    cut = gridcut.max_flow(
+        np.array([1e20, 0, 0, 0]), np.array([0, 0, 0, np.inf]), {(1,): links, (2,): 0.0}, device="cpu"
+    )
     cut.check()
     assert cut.value == 0.5
     assert cut.labels.tolist() == [True, True, False, False]
@@ -74,8 +76,8 @@ def test_must_links_of_huge_capacity():
 @pytest.mark.parametrize(
     ("problem", "name"),
     [
-        (([np.inf, 0.0], [np.inf, 1.0], {(1,): 1.0}), r"(source|sink) at \(0,\)"),
-        (([np.inf, 0.0], [0.0, np.inf], {(1,): np.inf}), r"edges\[\(1,\)\] at \(0,\)"),
+        (([np.inf, 0.0], [np.inf, 1.0], {(1,): 1.0, (2,): 0.0}), r"(source|sink) at \(0,\)"),
+        (([np.inf, 0.0], [0.0, np.inf], {(1,): np.inf, (2,): 0.0}), r"edges\[\(1,\)\] at \(0,\)"),
         (([1.0, np.inf], [np.inf, 0.0], {(1,): 0.0, (-1,): np.inf}), r"edges\[\(-1,\)\] at \(1,\)"),
     ],
 )
@@ -88,7 +90,7 @@ def test_a_value_that_is_no_float_is_refused():
     with pytest.raises(
         ValueError, match="the capacity of the minimum cut is larger than the largest float; scale them down"
     ):
-        gridcut.max_flow(np.full(4, 1e308), np.full(4, 1e308), {(1,): 1.0}, device="cpu")
+        gridcut.max_flow(np.full(4, 1e308), np.full(4, 1e308), {(1,): 1.0, (2,): 0.0}, device="cpu")
 
 
 @pytest.mark.parametrize("variant", oracles.ON_CPU)
@@ -126,7 +128,7 @@ def test_batches_of_all_sizes():
             if best < 1e6:
                 assert (batch.labels[i] == labels).all()
     with pytest.raises(ValueError, match=r"item 1: every cut has infinite capacity: .* over sink at \(0,\)"):
-        gridcut.max_flow_batch([[1.0, 1], [np.inf, 1]], [np.inf, 1], {(1,): 0.5}, device="cpu")
+        gridcut.max_flow_batch([[1.0, 1], [np.inf, 1]], [np.inf, 1], {(1,): 0.5, (2,): 0.0}, device="cpu")
 
 
 @pytest.mark.parametrize("variant", ["auto", "push_relabel"])
@@ -153,7 +155,7 @@ def test_solvers_clamp_again_after_every_update(variant):
 
 
 def test_updates_to_infinite_and_back():
-    solver = gridcut.Solver(np.array([1.0, 0.25, 0]), np.array([0, 0.75, 1.0]), {(1,): 0.5}, device="cpu")
+    solver = gridcut.Solver(np.array([1.0, 0.25, 0]), np.array([0, 0.75, 1.0]), {(1,): 0.5, (2,): 0.0}, device="cpu")
     assert solver.solve().value == 0.75
     solver.update(source=[np.inf, np.inf], where=([0, 1],))
     cut = solver.solve()

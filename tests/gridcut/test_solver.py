@@ -135,7 +135,7 @@ def test_interrupted_solve_leaves_a_valid_state(method):
 def test_bad_updates_change_nothing(change, error, message, device):
     rng = np.random.default_rng(36)
     source, sink = rng.integers(0, 9, (2, 3, 4))
-    solver = gridcut.Solver(source, sink, {(0, 1): 3}, device=device)
+    solver = gridcut.Solver(source, sink, {(0, 1): 3, (1, 0): 3}, device=device)
     value = solver.solve().value
     with pytest.raises(error, match=message):
         solver.update(**change)
