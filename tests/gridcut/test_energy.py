@@ -37,14 +37,15 @@ def test_terms_that_leave_the_grid_do_not_count():
     unary = np.random.default_rng(9).normal(size=(2, 3, 3))
     table = np.full((2, 2, 3, 3), np.nan)
     table[..., :, :2] = 0
-    labels = binary_labels(BinaryEnergy(unary, {(0, 1): table, (5, 0): np.full((2, 2, 3, 3), np.inf)}))
+    pairs = {(0, 1): table, (1, 0): table.swapaxes(2, 3), (5, 0): np.full((2, 2, 3, 3), np.inf)}
+    labels = binary_labels(BinaryEnergy(unary, pairs))
     np.testing.assert_array_equal(labels, unary[1] <= unary[0])
 
 
 def test_float_tables_that_are_modular_up_to_rounding_are_accepted():
     u, v = np.random.default_rng(10).normal(size=(2, 2, 20)) * 1e3
     table = u[:, None] + v[None, :]
-    result = binary_minimum(BinaryEnergy(np.zeros((2, 20)), {(1,): table}))
+    result = binary_minimum(BinaryEnergy(np.zeros((2, 20)), {(1,): table, (2,): table}))
     result.check()
 
 
