@@ -131,7 +131,8 @@ class Edits:
                     step, part[:, :-1], part[:, -1] = (0, 1), part[:, 1:].copy(), 0
                 if step != (0, 0):
                     edges[step] = edges.get(step, 0) + part
-        return edges
+        # As those of the grid, so that no kernel is compiled for another type, unless they do not fit.
+        return {step: one.astype(np.uint16) if one.max() < 1 << 16 else one for step, one in edges.items()}
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
