@@ -272,6 +272,9 @@ def _session_of(shape, radius):
             session.undo()
             session.redo()
             session.result()
+            if not inside:
+                session.push(middle, 2 * radius)
+                session.wider(1, final=False)
 
     return job
 
