@@ -14,8 +14,8 @@ Only a band along the outline takes part in the cut.  All widths are in grains, 
 the mask can show: the pixel of the mask, or, if its edges are softer than that, their width; see `SoftMask.grain`.
 
 A mask may also be displaced as a whole.  The first cut shows by how much (`offset_of`).  The mask is moved
-back and cut again, twice.  Its weight t in each cut is one of TRUSTS, but not more than the first of them for an object
-that is in the band everywhere: the pixels of a mask are too large to show such thin structures.
+back and cut again, twice.  Its weight t in each cut is one of TRUSTS, but the first of them for an object that is in
+the band everywhere: the pixels of a mask are too large to show such thin structures.
 
 An outline found is only taken if the image supports it: by the colours of the pixels that change, or by the edges along
 it.  Otherwise the mask is kept as it is.
@@ -57,6 +57,7 @@ NEAR = 8.0  # grains from the outline within which colours are learned
 CELL = 6.0  # grains: side of the cells of local colours; a few of them across NEAR
 MAX_COLOURS = 3.0  # nats, as CERTAIN: colours alone never override a sure mask, which counts twice or more
 TRUSTS = (2.0, 4.0, 4.0)  # weights of the mask in the three cuts; it counts more when its offset is known
+THIN = 0.99  # share of an object that is in the band, from which its mask says less
 HELD = 100.0  # nats of the pixels that cannot change, and that do not take part in the cut
 MIN_GAIN = 0.7  # nats: colours of the changed pixels are on average twice as likely on their new side
 MAX_WEIGHT = 0.16  # of edges of an outline that is visible: its squared steps are 2.6 times those of the image
@@ -106,8 +107,8 @@ def refined(lab: np.ndarray, edges: dict, mask: SoftMask, grain: float, device: 
         is_open = (np.abs(depth) < BAND) | (np.abs(logits) < DOUBTFUL)
         if colours is None:
             colours = _colours(lab, logits, depth, is_open | (np.abs(depth) < BAND + MAX_OFFSET), grain)
-        thin = float((depth[guess] < BAND).mean())
-        trust -= (trust - TRUSTS[0]) * thin**2
+        if (depth[guess] < BAND).mean() > THIN:
+            trust = TRUSTS[0]
         preference = np.where(is_open, trust * logits + colours, HELD * np.sign(logits))
         units, width = np.rint(preference * UNIT).astype(np.int32), math.ceil(BAND * grain)
         free = outline(guess, width) | outline(~guess, width) | ((units < 0) == guess)
