@@ -64,20 +64,13 @@ class LocalMotion:
         self.weight = np.ones(len(self.first)) if weight is None else np.asarray(weight, np.float64)
         self.tree = cKDTree(self.first)
 
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def neighbours(self, points: np.ndarray, count: int = NEIGHBOURS, others: bool = False):
-        """Return distances and indices, (Q, K) each, of the nearest matches; `others` excludes the nearest one."""
-        count = min(count + others, len(self.first))
-        distance, index = self.tree.query(points, k=count)
-        distance, index = distance.reshape(len(points), count), index.reshape(len(points), count)
-        return (distance[:, 1:], index[:, 1:]) if others and count > 1 else (distance, index)
-
     def at(self, points: np.ndarray, others: bool = False) -> "ExpectedMotion":
         """Return the expected motion at points (Q, 2); `others` excludes the match at each point from its fit."""
         points = np.asarray(points, np.float64)
-        distance, index = self.neighbours(points, NEIGHBOURS, others)
+        count = min(NEIGHBOURS + others, len(self.first))
+        distance, index = (found.reshape(len(points), count) for found in self.tree.query(points, k=count))
+        if others and count > 1:
+            distance, index = distance[:, 1:], index[:, 1:]
         scale = np.maximum(distance.mean(axis=1, keepdims=True), 1.0)
         x, y = ((self.first[:, i][index] - points[:, i, None]) / scale for i in (0, 1))
         u, v = (self.motion[:, i][index] for i in (0, 1))

@@ -37,7 +37,7 @@ def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = N
 
     Raises InputError if the sizes differ or no pixel is known.
     """
-    check_same_size(truth, flow.shape, "--truth", "the frames are")
+    check_same_size(truth[..., 0], flow.shape[:2], "--truth", "the frames are")
     valid = np.ones(truth.shape[:2], bool) if valid is None else np.asarray(valid, bool)
     if not valid.any():
         raise InputError("--truth: every pixel is unknown; pass a ground truth with known pixels")
@@ -50,9 +50,7 @@ def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = N
     return FlowScores(
         epe=float(error.mean()),
         aae=float(angle.mean()),
-        r1=100 * float((error > 1).mean()),
-        r3=100 * float((error > 3).mean()),
-        r5=100 * float((error > 5).mean()),
+        **{f"r{limit}": 100 * float((error > limit).mean()) for limit in (1, 3, 5)},
         fl=100 * float(((error > 3) & (error > 0.05 * length)).mean()),
         pixels=int(valid.sum()),
     )
