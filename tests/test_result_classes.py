@@ -89,6 +89,7 @@ def made() -> dict[str, Result]:
         apps.Trajectories(np.zeros((2, 50, 2)), np.zeros((2, 50), np.uint8), np.ones((2, 50)), np.ones((2, 50))),
         WindowMatches(pairs, (batch, batch), (np.ones((3, 2), int),)),
         session.result(),
+        session.margins(),
         link(*np.indices((4, 4)).reshape(2, -1), rng.random(16), (4, 4), 2.0, "cpu"),
     ]
     assert isinstance(results[-1], Links)
@@ -114,6 +115,7 @@ NAMES = [
     ),
     *("Tracks", "Detections", "Matches", "WideMatches", "Geometry", "Points", "Trajectories", "WindowMatches", "Links"),
     "SessionResult",
+    "Margins",
 ]
 
 
