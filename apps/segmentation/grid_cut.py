@@ -1,7 +1,8 @@
 """The labels of one grid: costs, marks and the solver that is kept between strokes.
 
-Two labels take one exact cut, warm-started from the flow of the last one.  More labels take alpha-expansion from the
-last labels and, on the CPU, flows.
+Two labels take one exact cut, warm-started from the flow of the last one.  Of several minimal cuts, that with the
+largest object is taken: by gridcut's tie rule, a pixel is of the object unless it can still reach the sink.  More
+labels take alpha-expansion from the last labels and, on the CPU, flows.
 
 Costs are in 1 / UNIT nats, by appearance and by location, with the constraints of marks.  One is computed where it is
 needed, so that a stroke touches its own pixels only:

@@ -1,6 +1,6 @@
 """The parts of an object in a volume that touch its marks, by exact cuts of boxes around the marks.
 
-Let T be the object in the minimum cut of the volume, the largest one of several, as gridcut's tie rule selects it.  Of
+Let T be the object in the minimum cut of the volume, the largest one of several (see apps.segmentation.grid_cut).  Of
 its connected parts, those that touch a mark are wanted.  Let M be the object in the minimum cut of a box, by the same
 rule, if all voxels outside of the box are object.  A part of M is *closed* if none of its edges leaves the box.
 

@@ -9,8 +9,9 @@ Each is a `Patch` of labels, which no cut changes.  Cuts minimise
 
     sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q]
 
-with the edges w of apps.segmentation.segmentation, and D as each function says.  In images above a megapixel, all but
-`push` cut the grid that answers strokes; the outline found is then placed in the image, once the edit is final.
+with the edges w of apps.segmentation.segmentation, D as each function says, and ties as in apps.segmentation.grid_cut.
+In images above a megapixel, all but `push` cut the grid that answers strokes; the outline found is then placed in the
+image, once the edit is final.
 """
 
 import math
@@ -101,9 +102,9 @@ class Edits:
     def wider(self, step: int, final: bool) -> Patch:
         """The object if each of its pixels costs `step` times STEP nats less.
 
-        D is that of the last cut, without other objects, whose pixels stay.  Of all minimal cuts, that with the fewest
-        pixels is taken, so the objects of ascending steps are nested; also final ones, which have no specks.  What is
-        only shown is, in a grid of more than PREVIEW_PIXELS, minimal among objects that consist of blocks of 2 x 2.
+        D is that of the last cut, without other objects, whose pixels stay.  The objects of ascending steps are nested;
+        also final ones, which have no specks.  What is only shown is, in a grid of more than PREVIEW_PIXELS, minimal
+        among objects that consist of blocks of 2 x 2.
         """
         grown = round(step * STEP * UNIT)
         if final not in self._firsts:

@@ -283,9 +283,9 @@ class Session(Uncopied):
     def wider(self, step: int, label: int = 1, *, final: bool = True) -> None:
         """Let an object of an image be wider, or with negative steps tighter.
 
-        Of the energy of the last cut, in nats, 0.25 `step` is subtracted for each pixel of the object, and the cut with
-        the fewest pixels is taken among the minimal ones.  So the objects of ascending steps are nested (above a
-        megapixel, on the reduced grid that answers strokes), and 0 is what the strokes give.  Other objects stay.
+        Of the energy of the last cut, in nats, 0.25 `step` is subtracted for each pixel of the object, and the largest
+        object of minimal energy is taken.  So the objects of ascending steps are nested (above a megapixel, on the
+        reduced grid that answers strokes), and 0 is what the strokes give.  Other objects stay.
 
         Parameters
         ----------
