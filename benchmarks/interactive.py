@@ -27,10 +27,9 @@ from apps.common.images import InputError, read_image
 from apps.run.inputs import find_by_stem
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import read_truth
-from apps.segmentation.segmentation import segment_marked
 from apps.session import Session
 from benchmarks import command, interactive_latency
-from benchmarks.segment import grabcut
+from benchmarks.segment import grabcut, ours
 from benchmarks.table import markdown
 
 RADIUS = 5
@@ -125,7 +124,7 @@ class MarksUser:
 
 METHODS = {
     "session": SessionUser,
-    "segment": lambda rgb: MarksUser(rgb, lambda rgb, marks: segment_marked(rgb, marks, device="cpu").mask),
+    "segment": lambda rgb: MarksUser(rgb, ours),
     "cv2.grabCut": lambda rgb: MarksUser(rgb, grabcut, needs=(OBJECT, BACKGROUND)),
 }
 

@@ -27,11 +27,12 @@ import numpy as np
 
 from apps.common.images import InputError, read_image, to_bytes
 from apps.run.inputs import find_by_stem
-from apps.segmentation.fit import around
+from apps.segmentation.fit import around, find_labels
+from apps.segmentation.hints import Hints
 from apps.segmentation.instances import label_boxes
 from apps.segmentation.marks import BACKGROUND, OBJECT
 from apps.segmentation.mask_scores import read_truth, score
-from apps.segmentation.segmentation import segment_marked
+from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of_box, read_strokes
 from benchmarks import command
 from benchmarks.box_scenes import collages, tiles
@@ -86,7 +87,7 @@ def load(data, kind):
 
 
 def ours(rgb, marks):
-    return segment_marked(rgb, marks, device="cpu").mask
+    return find_labels(ImageView(lambda: rgb, marks.shape), Hints(marks), "cpu").mask
 
 
 def grabcut(rgb, marks):

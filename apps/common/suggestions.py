@@ -1,13 +1,8 @@
 """What a message suggests: the name that was probably meant, and how to install what is missing."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import wraps
-from inspect import signature
-from typing import ParamSpec, TypeVar
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
 # Names here, with those of other libraries and programs, and of other functions here, that mean the same.
 FOREIGN = {
     "start": "mask init",
@@ -27,24 +22,6 @@ def meant(wrong: str, known: Iterable[str]) -> str:
     same = [name for name, others in FOREIGN.items() if name in options and word in others.split()]
     near = same or get_close_matches(word, options, 1)
     return "".join(f" did you mean {options[name]}?" for name in near)
-
-
-def suggests(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator: the TypeError for wrong arguments says which name was meant, and lists them all."""
-    accepted = signature(function)
-
-    @wraps(function)
-    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        try:
-            accepted.bind(*args, **kwargs)
-        except TypeError as error:
-            wrong = [name for name in kwargs if name not in accepted.parameters]
-            hint = meant(wrong[0], accepted.parameters) if wrong else ""
-            known = (f"{name}=" if one.kind is one.KEYWORD_ONLY else name for name, one in accepted.parameters.items())
-            raise TypeError(f"{function.__name__}() {error};{hint} it takes {', '.join(known)}") from None
-        return function(*args, **kwargs)
-
-    return call
 
 
 def install(extra: str, *packages: str) -> str:

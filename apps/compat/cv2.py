@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
 from apps.common.rectangles import bounds
+from apps.segmentation.fit import find_labels
 from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
-from apps.segmentation.segmentation import segment_marked
+from apps.segmentation.model import ImageView
 
 __all__ = [
     "GC_BGD",
@@ -131,7 +132,7 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
         hints = Hints(marks, mask=is_object, options=EVERYTHING, rounds=rounds)
     else:
         hints = Hints(marks, labelling=is_object, options=EVERYTHING, rounds=rounds)
-    return segment_marked(rgb, hints).mask
+    return find_labels(ImageView(lambda: rgb, codes.shape), hints).mask
 
 
 def _shows_outline(img, guess) -> bool:

@@ -34,7 +34,6 @@ from apps.common.arguments import array_of, check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
 from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
-from apps.common.suggestions import suggests
 from apps.denoising import DATA, LEVELS, SMOOTHNESS_TERM
 from apps.denoising.pages import preference
 from gridcut.device import DeviceName
@@ -89,7 +88,6 @@ class Restoration(GridResult):
         return shown if shown.ndim == 3 else np.repeat(shown[..., None], 3, axis=2)
 
 
-@suggests
 def denoise(
     image: ArrayLike,
     *,

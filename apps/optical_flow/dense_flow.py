@@ -27,7 +27,6 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.reused_memory import keep_freed_memory
-from apps.common.suggestions import suggests
 from apps.motion.matches import Matches, check_matches
 from apps.optical_flow import LINKERS
 from apps.optical_flow.channels import resized
@@ -74,7 +73,6 @@ class Flow(GridResult):
         return flow_figure(self.flow, self.valid)
 
 
-@suggests
 def flow(
     first: ArrayLike,
     second: ArrayLike,

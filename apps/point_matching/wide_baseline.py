@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError
-from apps.common.suggestions import suggests
 from apps.motion.matches import Matches
 from apps.motion.points import check_count, grey_frame
 from apps.point_matching import INLIER_THRESHOLD, MODELS
@@ -74,7 +73,6 @@ class WideMatches(Result):
         return self.matches.plot(ax)
 
 
-@suggests
 def match(
     first: ArrayLike,
     second: ArrayLike,

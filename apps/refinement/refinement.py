@@ -20,7 +20,6 @@ from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.row_blocks import in_parallel
-from apps.common.suggestions import suggests
 from apps.refinement import KINDS
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.image_sizes import at_centres
@@ -75,7 +74,6 @@ class Refinement(GridResult):
             cut.check()
 
 
-@suggests
 def refine(
     image: ArrayLike, masks: ArrayLike, *, kind: str = "auto", grain: float | None = None, device: DeviceName = "auto"
 ) -> Refinement:

@@ -32,7 +32,6 @@ from numpy.typing import ArrayLike
 import matching
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
-from apps.common.suggestions import suggests
 from apps.regions import REGIONS, REGULARITY
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -80,7 +79,6 @@ class Superpixels(GridResult):
         return self._hierarchy.labels_at(regions).reshape(self.labels.shape)
 
 
-@suggests
 def superpixels(
     image: ArrayLike,
     regions: int = REGIONS,

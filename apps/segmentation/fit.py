@@ -48,9 +48,10 @@ overlap less, and whose outlines follow edges, have a smaller C [2].
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,9 +61,9 @@ from apps.common.clock import Clock
 from apps.common.rectangles import Rectangle, area, bounds
 from apps.common.row_blocks import in_parallel, on_one_thread
 from apps.segmentation.colour_models import Palette
-from apps.segmentation.connected_parts import keep_parts, tidied
+from apps.segmentation.connected_parts import fill_holes, keep_parts, tidied
 from apps.segmentation.fine_outline import placed_outline
-from apps.segmentation.grid_cut import GridCut, labels_of, minimum, outline_cost
+from apps.segmentation.grid_cut import GridCut, energy_of, labels_of, minimum, outline_cost
 from apps.segmentation.hints import Hints
 from apps.segmentation.image_sizes import at_centres, interpolated, reduced_shape
 from apps.segmentation.marks import BACKGROUND, OPEN, has_both
@@ -103,6 +104,7 @@ class Found(NamedTuple):
     models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
     rival    another result that fits a box about as well; or None
     unsure   pixels that change for UNSURE nats each, per pixel of the object; None unless asked for
+    seconds  by phase
     """
 
     labels: np.ndarray
@@ -114,6 +116,7 @@ class Found(NamedTuple):
     where: Rectangle | None = None
     rival: "Found | None" = None
     unsure: float | None = None
+    seconds: Mapping[str, float] = MappingProxyType({})
 
     @property
     def mask(self) -> np.ndarray:
@@ -187,7 +190,8 @@ def find_labels(
         one = tidy(view, hints, one if at is view else _placed(view, hints, at, said, one, clock), clock)
         return one if where is None else _of_whole(one, where, every)
 
-    return finished(best)._replace(rival=None if best.rival is None else finished(best.rival))
+    rival = None if best.rival is None else finished(best.rival)
+    return finished(best)._replace(rival=rival, seconds=clock.total())
 
 
 def _begun(view: ImageView, hints: Hints, device: DeviceName, clock: Clock, check: Check) -> Hints:
@@ -195,7 +199,7 @@ def _begun(view: ImageView, hints: Hints, device: DeviceName, clock: Clock, chec
     reduced = hints.reduced(reduced_view(view).shape) if view.size > LARGE_PIXELS else None
     if reduced is None:
         return hints
-    reduced = replace(reduced, options=reduced.options._replace(min_area=1))
+    reduced = replace(reduced, options=reduced.options._replace(min_area=1, fill_holes=False))
     found = at_centres(find_labels(reduced_view(view), reduced, device, clock, check).mask, view.shape)
     return replace(hints, labelling=found, rounds=1) if has_both(found) else hints
 
@@ -274,16 +278,16 @@ def found_from(view, hints, prior, marks, grid, clock, check) -> list[Found]:
             models = view.models(prior, counts, hints.options.soft_strokes)
             costs = view.costs(models)
             clock.charge("models")
-            grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
-            labels = grid.solve(check)
+            solver = grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
+            solved = solver.solve(callback=check)
             clock.charge("cuts")
-            labels, energy = kept(labels, marks, hints, grid)
+            labels, energy = kept(solved, marks, hints, grid)
             clock.charge("parts")
             if best is not None and energy > best.energies[-1]:
                 break
             earlier = found if best is None else (*found, best)
             stays = any(np.count_nonzero(labels != one.labels) <= MAX_CHANGED_SHARE * labels.size for one in earlier)
-            best = Found(labels, models, (*(best.energies if best else ()), energy), marks, grid.solved)
+            best = Found(labels, models, (*(best.energies if best else ()), energy), marks, solved)
             if stays:
                 break
             present = [view.counts((labels == value) & prior.near) for value in prior.values]
@@ -296,18 +300,17 @@ def found_from(view, hints, prior, marks, grid, clock, check) -> list[Found]:
     return found
 
 
-def kept(labels: np.ndarray, marks: np.ndarray, hints: Hints, grid: GridCut) -> tuple[np.ndarray, float]:
-    """The labels of a cut with these marks, changed in place to those of the parts to keep, and their energy in nats.
+def kept(solved: Any, marks: np.ndarray, hints: Hints, grid: GridCut) -> tuple[np.ndarray, float]:
+    """The labels of the parts to keep of a cut of a grid with these marks, and their energy in nats.
 
     Without a background, nothing can have the parts that are lost; the energy is then that of the cut.
     """
-    size = np.count_nonzero(labels)
-    anchors = hints.anchors
-    labels = keep_parts(labels, marks if anchors is hints.marks else anchors, hints.keep)
     assert grid.costs is not None
-    assert grid.energy is not None
+    labels = labels_of(solved, grid.costs.values)
+    size, anchors = np.count_nonzero(labels), hints.anchors
+    labels = keep_parts(labels, marks if anchors is hints.marks else anchors, hints.keep)
     if np.count_nonzero(labels) == size or grid.costs.values[0] != BACKGROUND:
-        return labels, grid.energy
+        return labels, energy_of(solved) + grid.costs.common
     return labels, grid.energy_of(labels, marks)
 
 
@@ -436,7 +439,7 @@ def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Fo
 
 
 def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:
-    """The labels without small parts and holes and, of a placed outline, of the parts to keep only."""
+    """The labels without small parts and holes, or any holes; of a placed outline, of the parts to keep only."""
     if hints.min_area != 1 or found.small is not None:
         size, share, keep = hints.min_area, 0.0, "all" if found.small is None else hints.keep
         if is_default := not size:
@@ -444,6 +447,9 @@ def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:
             share = ISLAND if hints.in_box else 0.0
         labels = tidied(found.labels, hints.anchors, size, share, keep=keep, keep_one=is_default)
         found = found._replace(labels=labels)
+    if hints.options.fill_holes:
+        filled = fill_holes(found.mask, hints.marks)
+        found = found._replace(labels=np.where(filled, np.int16(hints.values[-1]), found.labels))
     clock.charge("parts")
     return found
 

@@ -114,8 +114,8 @@ class GridCut:
         self.costs: LabelCosts | None = None
         self.solved: gridcut.Cut | gridcut.Labelling | None = None
 
-    def load(self, costs: LabelCosts, marks: np.ndarray, start: np.ndarray | None = None) -> None:
-        """Replace all costs; the flow is kept if the number of labels is.
+    def load(self, costs: LabelCosts, marks: np.ndarray, start: np.ndarray | None = None):
+        """Replace all costs, and return the solver of them; the flow is kept if the number of labels is.
 
         `start` (the grid's shape) are labels from which more than two are expanded; default: the last ones.
         """
@@ -133,7 +133,10 @@ class GridCut:
                 places = None if start is None else _places(start, costs.values)
                 kind = LabelsOnDevice if self._device == "cuda" else gridcut.LabelSolver
                 self._solver = kind(unary, self.edges(), start=places)
+            else:
+                self._solver.update(unary=unary)
         self.costs, self.solved = costs, None
+        return self._solver
 
     def start_over(self) -> None:
         """Forget the labels that the next `load` would start from; an exact cut of two labels does not depend on it."""
@@ -148,7 +151,9 @@ class GridCut:
             self._solver.update(source=costs[0], sink=costs[1], where=where)
         else:
             assert self._unary is not None
+            assert self._solver is not None
             self._unary[(slice(None), *where)] = costs
+            self._solver.update(unary=self._unary)
 
     def solve(self, callback: Callable[[dict], None] | None = None) -> np.ndarray:
         """Labels of minimum energy, int16; `callback` may raise to stop the solve.
@@ -157,14 +162,9 @@ class GridCut:
         """
         assert self.costs is not None
         assert self._solver is not None
-        if not isinstance(self._solver, gridcut.Solver):
-            assert self._unary is not None
-            solver, self._solver = self._solver, None  # a descent that is stopped is not continued
-            solver.update(unary=self._unary)
-            self.solved = solver.solve(callback=callback)
-            self._solver = solver
-        else:
-            self.solved = self._solver.solve(callback=callback)
+        solver = self._solver
+        self.start_over()  # a descent that is stopped is not continued
+        self.solved, self._solver = solver.solve(callback=callback), solver
         return labels_of(self.solved, self.costs.values)
 
     def unsure(self, marks: np.ndarray, step: float) -> float:

@@ -197,6 +197,7 @@ def combine(
     earlier: Hints | None = None,
     mask: np.ndarray | None = None,
     options: ObjectOptions = DEFAULTS,
+    rounds: int = ROUNDS,
 ) -> Hints:
     """Combine marks of strokes or of a trimap (H, W), a box and a mask; all are optional.
 
@@ -225,10 +226,11 @@ def combine(
     object_only = box is None and mask is None and _marks_object_only(strokes)
     if object_only:
         notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
-    hints = Hints(strokes, box, mask, labelling, tuple(notes), options)
+    hints = Hints(strokes, box, mask, labelling, tuple(notes), options, rounds)
     if not (hints.is_located or object_only):
         check_marks(strokes, shape, name)
     check_open(hints.marks, name)
+    hints.check()
     return hints
 
 

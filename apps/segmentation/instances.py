@@ -33,7 +33,6 @@ from apps.common.clock import Clock
 from apps.common.images import to_rgb
 from apps.common.rectangles import Rectangle, relative, widened
 from apps.common.row_blocks import in_parallel, on_one_thread
-from apps.common.suggestions import suggests
 from apps.segmentation.fit import Found, around, find_labels
 from apps.segmentation.grid_cut import minimum
 from apps.segmentation.hints import Hints, Shares, part_of
@@ -133,7 +132,6 @@ class _Part:
     found: Found
 
 
-@suggests
 def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "auto") -> Instances:
     """Cut the object of every box out of an image.
 
@@ -179,7 +177,7 @@ def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "a
     """
     result = label_boxes(to_rgb(image), list(boxes), device)  # type: ignore[arg-type]
     for note in result.notes:
-        warnings.warn(note, stacklevel=3)
+        warnings.warn(note, stacklevel=2)
     return result
 
 

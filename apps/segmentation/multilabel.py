@@ -31,7 +31,6 @@ from apps.common.arguments import array_of
 from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
-from apps.common.suggestions import suggests
 from apps.segmentation import CONNECTIVITIES, SPACING
 from apps.segmentation.fit import certifiable, find_labels, reassigned
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
@@ -70,7 +69,6 @@ class Objects(Certified, GridResult):
     solved: Any
 
 
-@suggests
 def segment_labels(
     image: ArrayLike,
     strokes: ArrayLike,
@@ -131,7 +129,6 @@ def _inside(box: Sequence[int], shape: tuple[int, ...]) -> tuple[int, int, int, 
     return inside
 
 
-@suggests
 def segment_volume(
     volume: ArrayLike,
     strokes: ArrayLike,

@@ -107,10 +107,11 @@ def _of_object(job: Job, chosen) -> Steps:
     with timed("import"):
         from apps.common.row_blocks import concurrently
         from apps.segmentation.colour_models import prepare_lab
+        from apps.segmentation.fit import find_labels
         from apps.segmentation.hints import remarks_on
         from apps.segmentation.marks import OPEN
         from apps.segmentation.mask_scores import read_truth, score
-        from apps.segmentation.segmentation import segment_marked
+        from apps.segmentation.model import ImageView
     with timed("read"):
         rgb, metadata = reading.result()
         strokes = reading_strokes.result()
@@ -122,10 +123,13 @@ def _of_object(job: Job, chosen) -> Steps:
 
     def outcome_of(result) -> Outcome:
         found = Found(job.image, rgb, metadata, result.mask, strokes=hints.marks)
-        notes = (*hints.notes, *remarks_on(result.mask, hints.strokes, result.rival))
+        rival = None if result.rival is None else result.rival.mask
+        notes = (*hints.notes, *remarks_on(result.mask, hints.strokes, rival))
         facts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((hints.marks == OPEN).sum())}
         facts |= {} if result.unsure is None else {"unsure_percent": round(100 * result.unsure, 2)}
-        outcome = _of_image(found, chosen.kinds, chosen, facts | _rounds(result) | {"method": result.method}, result)
+        outcome = _of_image(
+            found, chosen.kinds, chosen, facts | _rounds(result) | {"method": result.solved.method}, result.solved
+        )
         if chosen.save_session is not None:
             outcome.contents["session"] = partial(
                 _save_session, chosen.save_session, job.image, rgb, hints, result.mask
@@ -135,7 +139,8 @@ def _of_object(job: Job, chosen) -> Steps:
         scores = {} if truth is None else score(result.mask, truth, hints.marks)
         return outcome._replace(notes=notes, score={name: round(value, 4) for name, value in scores.items()} or None)
 
-    return partial(segment_marked, rgb, hints, device=chosen.device, is_compared=chosen.many), outcome_of
+    view = ImageView(lambda: rgb, rgb.shape[:2])
+    return partial(find_labels, view, hints, chosen.device, is_compared=chosen.many), outcome_of
 
 
 def _save_session(path: str, image: Path, rgb, hints, mask) -> None:

@@ -52,19 +52,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of
-from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
-from apps.common.suggestions import suggests
-from apps.segmentation import connected_parts
 from apps.segmentation.fit import find_labels
-from apps.segmentation.hints import ROUNDS, Hints, ObjectOptions, combine, remarks_on
+from apps.segmentation.hints import ROUNDS, ObjectOptions, combine, remarks_on
 from apps.segmentation.masks import mask_of
 from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of
@@ -94,8 +91,6 @@ class Segmentation(GridResult):
         Device and method that solved the cuts.
     rival : ndarray of bool, (H, W), or None
         Another object that fits a box about as well, if there is one.
-    unsure : float or None
-        For `cutmatch segment` with several images: pixels that change for 0.5 nats each, per pixel of the object.
     """
 
     mask: np.ndarray
@@ -105,7 +100,6 @@ class Segmentation(GridResult):
     device: str
     method: str
     rival: np.ndarray | None = None
-    unsure: float | None = None
     _given: tuple | None = field(default=None, repr=False)
 
     def margins(self, at: ArrayLike | None = None) -> Margins:
@@ -154,7 +148,6 @@ class Segmentation(GridResult):
         return f"object {self.mask.mean():.1%}, {rounds} round{'s' * (rounds > 1)}, {self.seconds['total']:.2f} s"
 
 
-@suggests
 def segment(
     image: ArrayLike,
     *,
@@ -244,34 +237,13 @@ def segment(
     if marks is None and box is None and mask is None:
         raise InputError("pass strokes, trimap, box or start, got none")
     options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
-    hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options)
-    result = segment_marked(rgb, replace(hints, rounds=rounds), device=device)
-    for note in (*hints.notes, *remarks_on(result.mask, hints.strokes, result.rival)):
-        warnings.warn(note, stacklevel=3)
-    return result
-
-
-def segment_marked(
-    rgb: NDArray[np.float32] | NDArray[np.uint8],
-    hints: Hints | NDArray[np.int8],
-    *,
-    device: DeviceName = "auto",
-    is_compared: bool = False,
-) -> Segmentation:
-    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and hints.
-
-    Marks (H, W) of apps.segmentation.marks are hints, too, without a box.  `is_compared` asks for `unsure`.
-    """
-    clock = Clock()
-    hints = hints if isinstance(hints, Hints) else Hints(hints)
-    hints.check()
-    marks = hints.marks
-    found = find_labels(ImageView(lambda: rgb, marks.shape), hints, device, clock, is_compared=is_compared)
-    mask = connected_parts.fill_holes(found.mask, marks) if hints.options.fill_holes else found.mask
-    clock.charge("parts")
+    hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options, rounds=rounds)
+    found = find_labels(ImageView(lambda: rgb, hints.marks.shape), hints, device)
     rival = None if found.rival is None else found.rival.mask
-    how = clock.total(), found.solved.device, found.solved.method
-    return Segmentation(mask, marks, found.energies, *how, rival, found.unsure, (rgb, hints))
+    for note in (*hints.notes, *remarks_on(found.mask, hints.strokes, rival)):
+        warnings.warn(note, stacklevel=2)
+    how = found.seconds, found.solved.device, found.solved.method
+    return Segmentation(found.mask, hints.marks, found.energies, *how, rival, (rgb, hints))
 
 
 def _marks(rgb, strokes, trimap):

@@ -31,6 +31,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -38,11 +39,11 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
-from apps.common.suggestions import suggests
+from apps.segmentation.fit import find_labels
 from apps.segmentation.hints import Hints, combine
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_open, part_with
 from apps.segmentation.masks import mask_of
-from apps.segmentation.segmentation import segment_marked
+from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import check_kinds, check_marks, marks_of
 from apps.segmentation.terms import UNIT
 from apps.segmentation.video_carry import THIN, Carrier
@@ -85,7 +86,6 @@ class VideoFrame:
     seconds: float
 
 
-@suggests
 def segment_video(
     frames: Iterable[ArrayLike],
     strokes: Mapping[int, ArrayLike] | None = None,
@@ -153,7 +153,7 @@ def segment_video(
         for first in itertools.islice(read, 1):
             hints[0] = combine(first.shape[:2], marks.get(0), box, "strokes[0]", mask=mask)
             for note in hints[0].notes:
-                warnings.warn(note, stacklevel=3)
+                warnings.warn(note, stacklevel=2)
             read = itertools.chain([first], read)
     return segment_marked_video(read, hints, device)
 
@@ -201,7 +201,7 @@ def _segmented(frames, hints, device, named):
                 else:
                     if not given.is_located:
                         check_marks(given.marks, shape[:2], name)
-                    found = segment_marked(as_floats(frame), given, device=device)
+                    found = find_labels(ImageView(partial(as_floats, frame), frame.shape[:2]), given, device)
                     mask, energy = found.mask, found.energies[-1]
                     carrier = Carrier(frame, mask, device)
                 last, seconds = number, time.perf_counter() - start
@@ -233,7 +233,7 @@ def _corrected(frame, carried, marks, device, name):
     check_kinds(completed, name, ", and nothing of it is carried to this frame")
     if not (completed == OPEN).any():
         return np.where(marks == OPEN, carried, marks == OBJECT), None
-    found = segment_marked(as_floats(frame), completed, device=device)
+    found = find_labels(ImageView(partial(as_floats, frame), marks.shape), Hints(completed), device)
     is_changed = part_with(wrong, found.mask ^ carried, THIN)
     return np.where(is_changed, found.mask, carried), found.energies[-1]
 

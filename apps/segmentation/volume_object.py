@@ -17,7 +17,6 @@ from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
 from apps.common.images import as_integers, check_same_size
-from apps.common.suggestions import suggests
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.model import Models
@@ -59,7 +58,6 @@ class VolumeObject(Certified, GridResult):
         return plane(self.mask)
 
 
-@suggests
 def segment_object(
     volume: ArrayLike,
     strokes: ArrayLike,
@@ -129,7 +127,6 @@ def _object_of(view, marks, keep, device, clock: Clock, fill_holes=False, min_vo
     return VolumeObject(mask, marks.astype(np.int8), (cut.energy,), clock.total(), cut.solved)
 
 
-@suggests
 def refine_mask(
     volume: ArrayLike,
     start: ArrayLike,

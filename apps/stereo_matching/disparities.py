@@ -36,7 +36,6 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.common.row_blocks import in_parallel
-from apps.common.suggestions import suggests
 from apps.stereo_matching import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
 from apps.stereo_matching.coarse_to_fine import contrast_weights, enlarged, halved, refine
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
@@ -86,7 +85,6 @@ class Disparity(Certified, GridResult):
         return coloured(self.disparity, *ends_of(self.disparity), COLOURS)
 
 
-@suggests
 def stereo(
     left: ArrayLike,
     right: ArrayLike,

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, to_bytes, to_rgb
-from apps.common.suggestions import suggests
 from apps.motion.agreement import LocalMotion
 from apps.motion.points import MIN_POINTS, corners, patches
 from apps.motion.sparse import find_points, seed_matches
@@ -85,7 +84,6 @@ class Trajectories(Result):
         return self.tracks().plot(ax)
 
 
-@suggests
 def follow(
     frames: Iterable[ArrayLike], points: ArrayLike, *, memory: int = MEMORY, device: DeviceName = "auto"
 ) -> Trajectories:

@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.figures import plot_lines
 from apps.common.images import InputError
-from apps.common.suggestions import suggests
 from apps.motion.linking import link
 from apps.tracking import LINKERS
 from apps.tracking.active_tracks import ActiveTracks, pairs_in_range
@@ -120,7 +119,6 @@ class Tracks(Result):
         return plot_lines(ax, position[start, :2], position[end, :2], self.track[start])
 
 
-@suggests
 def track(
     detections: Detections | DataFrame | Iterable[ArrayLike],
     *,

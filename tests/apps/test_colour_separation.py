@@ -4,10 +4,9 @@ import numpy as np
 
 from apps.segmentation import fit
 from apps.segmentation.colour_models import lab_image, make_palette
-from apps.segmentation.fit import Found, colour_cost
+from apps.segmentation.fit import Found, colour_cost, find_labels
 from apps.segmentation.hints import Hints
 from apps.segmentation.model import BOX_SHARES, ImageView, rival_of
-from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.strokes import marks_of_box
 
 
@@ -46,7 +45,7 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
         return found
 
     monkeypatch.setattr(fit, "found_from", whole_box_first)
-    mask = segment_marked(image, marks, device="cpu").mask
+    mask = find_labels(ImageView(lambda: image, marks.shape), Hints(marks), "cpu").mask
     assert len(starts) == len(BOX_SHARES) + 2  # those of the rival prior
     np.testing.assert_array_equal(mask, square)
 

@@ -89,21 +89,6 @@ def test_integers_that_fit_in_8_bits_are_accepted(image):
     np.testing.assert_array_equal(grey_frame(image), grey_frame(GOOD))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: segment(GOOD, stroks=SEEDS), r"segment\(\) got .* 'stroks'; did you mean strokes\?"),
-        (lambda: segment(GOOD, mask=SEEDS), r"'mask'; did you mean start\? it takes image, strokes=, trimap=, box="),
-        (lambda: segment(GOOD, SEEDS), r"segment\(\) too many positional arguments; it takes image, strokes="),
-        (lambda: stereo(GOOD, GOOD, disparities=3), r"did you mean max_disparity\?"),
-        (lambda: segment_labels(GOOD), r"missing a required argument: 'strokes'; it takes image, strokes, boxes="),
-    ],
-)
-def test_wrong_arguments_suggest_the_right_ones(call, message):
-    with pytest.raises(TypeError, match=message):
-        call()
-
-
 def change(array, at, value, dtype=None):
     array = array.astype(dtype or array.dtype)
     array[at] = value

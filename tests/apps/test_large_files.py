@@ -11,11 +11,13 @@ from apps.common import row_blocks
 from apps.common.images import to_bytes, to_rgb
 from apps.common.row_blocks import blocks_of, for_blocks
 from apps.common.writing import Metadata, encoded_image
-from apps.segmentation import fit, segmentation
+from apps.segmentation import fit
 from apps.segmentation.fine_outline import placed_outline
+from apps.segmentation.fit import find_labels
 from apps.segmentation.hints import Hints
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.matte import cut_out, matte
+from apps.segmentation.model import ImageView
 from apps.segmentation.terms import UNIT
 
 
@@ -124,10 +126,11 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
     monkeypatch.setattr(fit, "BOX_PIXELS" if hint == "box" else "WORKING_PIXELS", 40_000)
     monkeypatch.setattr(fit, "LARGE_PIXELS", 20_000)
     monkeypatch.setattr(fit, "REDUCED_PIXELS", 5_000)
-    found = segmentation.segment_marked(rgb, Hints(marks, mask=start), device="cpu")
+    hints = Hints(marks, mask=start)
+    found = find_labels(ImageView(lambda: rgb, marks.shape), hints, "cpu")
     assert "outline" in found.seconds
     assert hint == "box" or len(found.energies) == 1  # the rounds are those of the reduced image
     union = np.count_nonzero(found.mask | mask)
     assert np.count_nonzero(found.mask & mask) > 0.98 * union
-    of_floats = segmentation.segment_marked(to_rgb(rgb), Hints(marks, mask=start), device="cpu")
+    of_floats = find_labels(ImageView(lambda: to_rgb(rgb), marks.shape), hints, "cpu")
     assert np.array_equal(found.mask, of_floats.mask)

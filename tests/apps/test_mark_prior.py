@@ -5,9 +5,10 @@ import pytest
 
 from apps.segmentation import mark_prior as prior
 from apps.segmentation.colour_models import lab_image, make_palette, whole_density
-from apps.segmentation.fit import is_plausible
+from apps.segmentation.fit import find_labels, is_plausible
+from apps.segmentation.hints import Hints
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
-from apps.segmentation.segmentation import segment_marked
+from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of_box
 
 
@@ -60,7 +61,7 @@ def test_two_dots_find_the_object(two_objects):
     marks = np.full(left.shape, OPEN, np.int8)
     marks[dot(left.shape, 45, 40)] = OBJECT
     marks[dot(left.shape, 10, 70)] = BACKGROUND
-    result = segment_marked(image, marks, device="cpu")
+    result = find_labels(ImageView(lambda: image, marks.shape), Hints(marks), "cpu")
     assert (result.mask == left).mean() > 0.99
 
 

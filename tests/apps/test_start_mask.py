@@ -7,11 +7,12 @@ from PIL import Image
 from scipy import ndimage
 
 from apps import refine, segment
+from apps.segmentation.fit import find_labels
 from apps.segmentation.hints import Hints, read_mask
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.mask_scores import score
 from apps.segmentation.masks import mask_of
-from apps.segmentation.segmentation import segment_marked
+from apps.segmentation.model import ImageView
 from tests.apps.conftest import iou, run_in
 
 run = run_in("segment")
@@ -86,11 +87,12 @@ def test_a_labelling_starts_the_colour_models_only(photo):
     rgb = image / np.float32(255)
     marks = np.full(truth.shape, BACKGROUND, np.int8)
     marks[8:94, 20:100] = OPEN
-    warm = segment_marked(rgb, Hints(marks, labelling=truth))
+    view = ImageView(lambda: rgb, truth.shape)
+    warm = find_labels(view, Hints(marks, labelling=truth))
     assert iou(warm.mask, truth) > 0.97
     for useless in (np.zeros_like(truth), np.ones_like(truth)):
-        cold = segment_marked(rgb, marks)
-        found = segment_marked(rgb, Hints(marks, labelling=useless))
+        cold = find_labels(view, Hints(marks))
+        found = find_labels(view, Hints(marks, labelling=useless))
         np.testing.assert_array_equal(found.mask, cold.mask)
 
 
