@@ -2,7 +2,7 @@
 
 import numpy as np
 
-Rectangle = tuple[slice, slice]
+Rectangle = tuple[slice, ...]  # of a volume, three
 
 
 def tiles_of(shape: tuple[int, ...], side: int) -> list[Rectangle]:
@@ -39,14 +39,9 @@ def widened(part: Rectangle, margin: int, shape: tuple[int, ...]) -> Rectangle:
 
 def relative(part: Rectangle, whole: Rectangle) -> Rectangle:
     """A rectangle of the image as one of the array that contains the rectangle `whole` only."""
-    return _moved(part, -whole[0].start, -whole[1].start)
+    return tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(part, whole, strict=True))
 
 
 def absolute(part: Rectangle, whole: Rectangle) -> Rectangle:
     """The inverse of `relative`."""
-    return _moved(part, whole[0].start, whole[1].start)
-
-
-def _moved(part, down, right):
-    rows, columns = part
-    return slice(rows.start + down, rows.stop + down), slice(columns.start + right, columns.stop + right)
+    return tuple(slice(a.start + b.start, a.stop + b.start) for a, b in zip(part, whole, strict=True))

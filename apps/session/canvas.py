@@ -12,14 +12,13 @@ an image is kept from time to time, so that these are few.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from apps.common.rectangles import area
+from apps.common.rectangles import Rectangle, area, relative
 from apps.segmentation.image_sizes import at_centres, reduced_marks
 from apps.segmentation.marks import BACKGROUND, OPEN, labels_in
 from apps.session.session_records import (
@@ -47,8 +46,6 @@ MAX_KEPT_PIXELS = 4_000_000  # of a layer that is kept, as compression takes tim
 FIRM = 512  # a power of two above all labels
 BLOCK = 4096  # segments that are painted in one call, so that the caller can be interrupted between blocks
 
-Region = tuple[slice, ...]
-
 
 class Change:
     """A region of the grid, and its marks before and after, int16 arrays of the region's shape.
@@ -56,7 +53,7 @@ class Change:
     Only what is used is computed: a box changes nearly all pixels of a grid, whose indices take ten times its memory.
     """
 
-    def __init__(self, region: Region, before: np.ndarray, after: np.ndarray):
+    def __init__(self, region: Rectangle, before: np.ndarray, after: np.ndarray):
         self.region, self.before, self.after = region, before, after
 
     @cached_property
@@ -79,13 +76,6 @@ class Change:
         return self.after[self._changed]
 
 
-class Kept(NamedTuple):
-    """The layer after a number of records, compressed."""
-
-    count: int  # type: ignore[assignment]  # hides tuple.count
-    layer: bytes
-
-
 class Canvas:
     """Marks of records on a grid.
 
@@ -96,14 +86,14 @@ class Canvas:
 
     def __init__(self, shape, full, spacing=None):
         self.shape, self._full, self._spacing = tuple(shape), tuple(full), spacing
-        self._whole: Region = tuple(slice(0, n) for n in self.shape)
+        self._whole: Rectangle = tuple(slice(0, n) for n in self.shape)
         self._clear()
 
     def _clear(self) -> None:
         self._layer = np.full(self.shape, OPEN, np.int16)
-        self._boxes: list[Region] = []  # outside of which all is background
-        self._regions: list[Region] = []  # that the records may change
-        self._kept: list[Kept] = []
+        self._boxes: list[Rectangle] = []  # outside of which all is background
+        self._regions: list[Rectangle] = []  # that the records may change
+        self._kept: list[tuple[int, bytes]] = []  # the layer after a number of records, compressed
         self._set_locks({})
         self.records: Sequence[Record] | None = ()  # None while they are being changed, and after an exception then
 
@@ -168,24 +158,22 @@ class Canvas:
             self.locked = at_centres(paste(np.zeros(self._full, np.int16), locks.values()), self.shape)
             self.closed = self.locked > 0
 
-    def _add(self, record: Record, region: Region) -> None:
+    def _add(self, record: Record, region: Rectangle) -> None:
         """Apply a record."""
         if isinstance(record, Clear):
             self._layer[:] = OPEN
         self._apply(record, region)
         self._regions.append(region)
         if len(self._regions) % KEPT_EVERY == 0 and self._layer.size <= MAX_KEPT_PIXELS:
-            self._kept.append(Kept(len(self._regions), zlib.compress(self._layer, 1)))
+            self._kept.append((len(self._regions), zlib.compress(self._layer, 1)))
 
-    def _marks(self, region: Region) -> np.ndarray:
+    def _marks(self, region: Rectangle) -> np.ndarray:
         marks = self._layer[region].copy()
         if self._boxes:
             is_outside = marks == OPEN
             for box in self._boxes:
                 common = _both(region, box)
-                is_outside[
-                    tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(common, region, strict=True))
-                ] = False
+                is_outside[relative(common, region)] = False
             marks[is_outside] = BACKGROUND
         if self.closed is not None and marks.size:
             import cv2
@@ -194,13 +182,13 @@ class Canvas:
             np.copyto(marks, OPEN, where=self.closed[region] | is_locked.view(bool))
         return marks
 
-    def _take_back(self, records: Sequence[Record], region: Region) -> None:
+    def _take_back(self, records: Sequence[Record], region: Rectangle) -> None:
         """Remove the records after these; the region contains all that they changed."""
         del self._regions[len(records) :]
-        while self._kept and self._kept[-1].count > len(records):
+        while self._kept and self._kept[-1][0] > len(records):
             self._kept.pop()
         first = len(records) - len(after_clear(records))
-        if self._kept and self._kept[-1].count >= first:
+        if self._kept and self._kept[-1][0] >= first:
             first, layer = self._kept[-1]
             self._layer[region] = np.frombuffer(zlib.decompress(layer), np.int16).reshape(self.shape)[region]
         else:
@@ -208,32 +196,13 @@ class Canvas:
         for record, part in zip(records[first:], self._regions[first:], strict=True):
             self._apply(record, _both(region, part))
 
-    def _region_of(self, record: Record) -> Region:
+    def _region_of(self, record: Record) -> Rectangle:
         """The region that a record may change."""
         if isinstance(record, Describe | Patch):
             return tuple(slice(0, 0) for _ in self.shape)
-        if not isinstance(record, Stroke):
-            return self._whole
-        rows, columns, x, y, radius, aspect = self._plane(record)
-        parts = [
-            _range(y.min() - radius / aspect, y.max() + radius / aspect, rows),
-            _range(x.min() - radius, x.max() + radius, columns),
-        ]
-        if record.axis is not None:
-            parts.insert(record.axis, slice(record.slice, record.slice + 1))
-        return tuple(parts)
+        return placed(record, self.shape, self._full, self._spacing)[0] if isinstance(record, Stroke) else self._whole
 
-    def _plane(self, stroke: Stroke):
-        """Rows and columns of the stroke's plane, its points and radius in them, and the height of their pixels."""
-        x, y = np.array(stroke.points).T.copy()  # contiguous, or painting would be compiled once more
-        if stroke.axis is None:
-            across, down = self.shape[1] / self._full[1], self.shape[0] / self._full[0]
-            return *self.shape, x * across, y * down, max(stroke.radius * across, MIN_RADIUS), 1.0
-        row, column = (axis for axis in range(3) if axis != stroke.axis)
-        aspect = 1.0 if self._spacing is None else self._spacing[row] / self._spacing[column]
-        return self.shape[row], self.shape[column], x, y, max(stroke.radius, MIN_RADIUS), aspect
-
-    def _apply(self, record: Record, region: Region) -> None:
+    def _apply(self, record: Record, region: Rectangle) -> None:
         """Apply a stroke, marks or a removal to a region; other records change no marks."""
         if any(part.start >= part.stop for part in region):
             return
@@ -244,17 +213,10 @@ class Canvas:
             layer = self._layer[region]
             layer[layer == record.label] = OPEN
         elif isinstance(record, Stroke):
-            _, _, x, y, radius, aspect = self._plane(record)
-            plane, rows, columns = self._layer[region], region[-2], region[-1]
-            if record.axis is not None:
-                plane = plane.squeeze(record.axis)
-                rows, columns = (part for axis, part in enumerate(region) if axis != record.axis)
-            value = np.int16(OPEN if record.label is None else record.label)
-            for first in range(0, max(1, len(x) - 1), BLOCK):
-                block = slice(first, first + BLOCK + 1)
-                paint_kernel(plane, rows.start, columns.start, x[block], y[block], radius, aspect, value)
+            _, paint = placed(record, self.shape, self._full, self._spacing)
+            paint(self._layer[region], region, OPEN if record.label is None else record.label)
 
-    def region_of_box(self, box: tuple[int, ...]) -> Region:
+    def region_of_box(self, box: tuple[int, ...]) -> Rectangle:
         """A box in pixels of this grid; pixels completely outside of the box are outside."""
         count = len(self.shape)
         scales = [n / m for n, m in zip(self.shape, self._full, strict=True)]
@@ -277,20 +239,16 @@ class Overlay(Canvas):
             layer = self._layer[part]
             np.copyto(labels[part], layer & (FIRM - 1), where=layer != OPEN)
 
-    def _region_of(self, record: Record) -> Region:
+    def _region_of(self, record: Record) -> Rectangle:
         if not isinstance(record, Patch):
             return super()._region_of(record)
         x0, y0, x1, y1 = record.box
         return slice(y0, y1), slice(x0, x1)
 
-    def _apply(self, record: Record, region: Region) -> None:
+    def _apply(self, record: Record, region: Rectangle) -> None:
         layer = self._layer[region]
         if isinstance(record, Patch):
-            x0, y0, _, _ = record.box
-            own = tuple(
-                slice(side.start - start, side.stop - start) for side, start in zip(region, (y0, x0), strict=True)
-            )
-            values = record.pixels.values()[own].astype(np.int16) - np.int16(1)
+            values = record.pixels.values()[relative(region, self._region_of(record))].astype(np.int16) - np.int16(1)
             taken = (values != OPEN) & (record.is_firm | (layer < FIRM))
             np.copyto(layer, values + np.int16(FIRM * record.is_firm), where=taken)
         elif isinstance(record, Delete):
@@ -302,50 +260,58 @@ class Overlay(Canvas):
             layer[...] = np.where(is_kept, before, np.int16(OPEN))
 
 
+def placed(
+    stroke: Stroke, shape: Sequence[int], full: Sequence[int], spacing=None
+) -> tuple[Rectangle, Callable[[np.ndarray, Rectangle, int], None]]:
+    """The region of a grid that a stroke may change, and a function that writes a value to its pixels of a region."""
+    row, column = (axis for axis in range(len(shape)) if axis != stroke.axis)
+    down, across = shape[row] / full[row], shape[column] / full[column]
+    aspect = 1.0 if spacing is None else spacing[row] / spacing[column]
+    x, y = np.multiply(stroke.points, (across, down)).T.copy()  # contiguous, or painting would be compiled once more
+    radius = max(stroke.radius * across, MIN_RADIUS)
+    sides = [slice(0, 0)] * len(shape)
+    for axis, places, far in ((row, y, radius / aspect), (column, x, radius)):
+        ends = np.floor(places.min() - far), np.floor(places.max() + far) + 1
+        sides[axis] = slice(*(int(min(max(end, 0), shape[axis])) for end in ends))
+    if stroke.axis is not None:
+        sides[stroke.axis] = slice(stroke.slice, (stroke.slice or 0) + 1)
+
+    def paint(layer: np.ndarray, region: Rectangle, value: int) -> None:
+        plane, start = layer if stroke.axis is None else layer.squeeze(stroke.axis), (region[row], region[column])
+        for first in range(0, max(1, len(x) - 1), BLOCK):
+            part = slice(first, first + BLOCK + 1)
+            paint_kernel(plane, start[0].start, start[1].start, x[part], y[part], radius, aspect, np.int16(value))
+
+    return tuple(sides), paint
+
+
 @kernel
 def paint_kernel(plane, top, left, x, y, radius, aspect, value):
     """Write `value` to the pixels of a plane within the radius of a polyline; the plane starts at (top, left).
 
-    Rows are `aspect` times as high as columns are wide.  What a segment covers of a row is one run of pixels.  Its ends
-    are computed, and moved to the pixels that the distance decides; only what the run before it left open is written.
+    Rows are `aspect` times as high as columns are wide.  Of each row, the columns near the part of the segment that is
+    within the radius of the row are visited.
     """
     rows, columns = plane.shape
-    begun, ended = np.zeros(rows, np.int64), np.full(rows, -1, np.int64)  # the run that was written last in each row
     for k in range(max(1, len(x) - 1)):
         last = min(k + 1, len(x) - 1)
         run, fall = x[last] - x[k], (y[last] - y[k]) * aspect
         square = run * run + fall * fall
-        shift = radius / np.sqrt(square) if square > 0.0 else 0.0
-        first_row = max(0, int(np.floor(min(y[k], y[last]) - radius / aspect)) - top)
-        last_row = min(rows - 1, int(np.floor(max(y[k], y[last]) + radius / aspect)) - top)
-        for row in range(first_row, last_row + 1):
+        first_row = int(np.floor(min(y[k], y[last]) - radius / aspect)) - top
+        last_row = int(np.floor(max(y[k], y[last]) + radius / aspect)) - top
+        for row in range(max(0, first_row), min(rows, last_row + 1)):
             down = (row + top + 0.5 - y[k]) * aspect
-            low, high = np.inf, -np.inf  # from x[k], of the discs at both ends and the lines beside the segment
-            for end in range(2):
-                half = np.sqrt(max(0.0, radius * radius - (down - end * fall) ** 2))
-                if abs(down - end * fall) <= radius * 1.000001:
-                    low, high = min(low, end * run - half), max(high, end * run + half)
-            for side in (-shift, shift):
-                along = (down - side * run) / fall if fall != 0.0 else -1.0
-                if 0.0 < along < 1.0:
-                    low, high = min(low, along * run - side * fall), max(high, along * run - side * fall)
-            if low > high:
-                continue
-            column = max(0, int(np.floor(low + x[k] - 0.5)) - 1 - left)
-            last_column = min(columns - 1, int(np.ceil(high + x[k] - 0.5)) + 1 - left)
-            while column <= last_column and not _is_near(column + left + 0.5 - x[k], down, run, fall, square, radius):
-                column += 1
-            while column <= last_column and not _is_near(
-                last_column + left + 0.5 - x[k], down, run, fall, square, radius
-            ):
-                last_column -= 1
-            if column > last_column:
-                continue
-            if column > ended[row] or last_column < begun[row]:
-                begun[row], ended[row] = column, column - 1
-            plane[row, column : begun[row]] = value
-            plane[row, ended[row] + 1 : last_column + 1] = value
-            begun[row], ended[row] = min(begun[row], column), max(ended[row], last_column)
+            ends = (0.0, run)
+            if fall != 0.0:
+                ends = run * _share((down - radius) / fall), run * _share((down + radius) / fall)
+            first = int(np.floor(x[k] + min(ends) - radius)) - left
+            stop = int(np.floor(x[k] + max(ends) + radius)) + 1 - left
+            for column in range(max(0, first), min(columns, stop)):
+                if plane[row, column] != value:
+                    across = column + left + 0.5 - x[k]
+                    along = _share((across * run + down * fall) / square) if square > 0.0 else 0.0
+                    if (across - along * run) ** 2 + (down - along * fall) ** 2 <= radius * radius:
+                        plane[row, column] = value
     for k in range(len(x)):
         row, column = int(np.floor(y[k])) - top, int(np.floor(x[k])) - left
         if 0 <= row < rows and 0 <= column < columns:
@@ -353,24 +319,18 @@ def paint_kernel(plane, top, left, x, y, radius, aspect, value):
 
 
 @kernel
-def _is_near(across, down, run, fall, square, radius):
-    """Whether a place, relative to the start of a segment, is within the radius of it."""
-    along = min(1.0, max(0.0, (across * run + down * fall) / square)) if square > 0.0 else 0.0
-    return (across - along * run) ** 2 + (down - along * fall) ** 2 <= radius * radius
+def _share(value):
+    """The nearest number of 0 to 1."""
+    return min(1.0, max(0.0, value))
 
 
-def _range(low: float, high: float, count: int) -> slice:
-    start = min(max(int(np.floor(low)), 0), count)
-    return slice(start, max(start, min(int(np.floor(high)) + 1, count)))
-
-
-def _both(one: Region, other: Region) -> Region:
+def _both(one: Rectangle, other: Rectangle) -> Rectangle:
     """The intersection of two regions, perhaps empty."""
     pairs = ((max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True))
     return tuple(slice(start, max(start, stop)) for start, stop in pairs)
 
 
-def _hull(regions: list[Region], shape) -> Region:
+def _hull(regions: list[Rectangle], shape) -> Rectangle:
     """The smallest region that contains all; an empty one for none."""
     if not regions:
         return tuple(slice(0, 0) for _ in shape)

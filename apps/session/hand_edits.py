@@ -16,6 +16,7 @@ image, once the edit is final.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -32,7 +33,7 @@ from apps.segmentation.image_sizes import at_centres, centres
 from apps.segmentation.margins import Margins, Unsure
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT
-from apps.session.canvas import MIN_RADIUS, paint_kernel
+from apps.session.canvas import placed
 from apps.session.image_answers import ImageAnswers
 from apps.session.session_records import Patch, Stroke
 
@@ -78,7 +79,7 @@ class Edits:
         D is that of the last cut, if the object is one of its labels, and else 0.  The cut is certified.
         """
         part, inside = painted(stroke, self._shape)
-        near, core = painted(stroke, self._shape, CORE * stroke.radius)
+        near, core = painted(replace(stroke, radius=CORE * stroke.radius), self._shape)
         around = widened(part, 1, self._shape)
         found = self._labels[around]
         free = np.zeros(found.shape, bool)
@@ -154,7 +155,7 @@ class Edits:
         grid = self._answers.grid
         scale = grid.shape[1] / self._shape[1]
         points = tuple((x * scale, y * scale) for x, y in stroke.points)
-        part, where = painted(Stroke(points, max(MIN_RADIUS, stroke.radius * scale), 1), grid.shape)
+        part, where = painted(Stroke(points, stroke.radius * scale, 1), grid.shape)
         trail = np.zeros(grid.shape, bool)
         trail[part] = where
         colour, index = grid.palette.colour, grid.palette.index
@@ -265,12 +266,9 @@ def sums_of_blocks(values: np.ndarray) -> np.ndarray:
     return whole[::2, ::2] + whole[::2, 1::2] + whole[1::2, ::2] + whole[1::2, 1::2]
 
 
-def painted(stroke: Stroke, shape: Sequence[int], radius: float | None = None) -> tuple[Rectangle, np.ndarray]:
+def painted(stroke: Stroke, shape: Sequence[int]) -> tuple[Rectangle, np.ndarray]:
     """The pixels of a stroke in an image (H, W), bool in a part of it, which is empty outside of the image."""
-    radius = max(stroke.radius if radius is None else radius, MIN_RADIUS)
-    x, y = np.array(stroke.points).T.copy()
-    ends = [(int(np.floor(one.min() - radius)), int(np.floor(one.max() + radius)) + 1) for one in (y, x)]
-    rows, columns = (slice(min(max(a, 0), n), min(max(b, 0), n)) for (a, b), n in zip(ends, shape, strict=True))
-    plane = np.zeros((rows.stop - rows.start, columns.stop - columns.start), np.int16)
-    paint_kernel(plane, rows.start, columns.start, x, y, radius, 1.0, np.int16(1))
-    return (rows, columns), plane > 0
+    region, paint = placed(stroke, shape, shape)
+    plane = np.zeros([side.stop - side.start for side in region], np.int16)
+    paint(plane, region, 1)
+    return region, plane > 0
