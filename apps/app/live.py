@@ -54,8 +54,8 @@ from apps.session.session_records import (
     Patch,
     Record,
     Stroke,
-    boxes_of,
     common_length,
+    objects_of,
 )
 from apps.session.store import APPROVED, DONE, state_in
 from apps.warmup import warmup_jobs
@@ -363,7 +363,7 @@ class LiveImage:
         state = self.session.state | {
             "order": self._order(records),
             "objects": [{"label": label} | about for label, about in self.session.objects.items()],
-            "boxes": {label: list(one.box) for label, one in boxes_of(records).items()},
+            "boxes": {label: list(one.box) for label, one in objects_of(records).boxes.items()},
             "masks": any(isinstance(record, MaskHint | Marks | Patch) for record in records),
         }
         # A change between these two calls is announced by the callback.

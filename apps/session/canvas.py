@@ -5,6 +5,7 @@
              objects, and for their labels
     locked   labels of locked objects, int16, 0 elsewhere; None without one
     closed   their pixels, bool; None without one
+    objects  what the records say besides
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
 polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.  The layer of
@@ -22,19 +23,15 @@ from apps.common.rectangles import Rectangle, area, relative
 from apps.segmentation.image_sizes import at_centres, reduced_marks
 from apps.segmentation.marks import BACKGROUND, OPEN, labels_in
 from apps.session.session_records import (
-    Box,
     Clear,
     Delete,
     Describe,
-    Lock,
     Marks,
     Patch,
     Record,
     Stroke,
     after_clear,
-    boxes_of,
     common_length,
-    locators_of,
     objects_of,
     paste,
 )
@@ -94,6 +91,7 @@ class Canvas:
         self._boxes: list[Rectangle] = []  # outside of which all is background
         self._regions: list[Rectangle] = []  # that the records may change
         self._kept: list[tuple[int, bytes]] = []  # the layer after a number of records, compressed
+        self.objects = objects_of(())
         self._set_locks({})
         self.records: Sequence[Record] | None = ()  # None while they are being changed, and after an exception then
 
@@ -103,7 +101,7 @@ class Canvas:
 
     def marks_now(self) -> np.ndarray:
         """As `all_marks`, but not to be changed, nor to be read after the records have changed: no copy if possible."""
-        return self._marks(self._whole) if self._boxes or self._locks else self._layer
+        return self._marks(self._whole) if self._boxes or self.objects.locked else self._layer
 
     def marks_in_slice(self, axis: int, index: int) -> np.ndarray:
         """The marks of a slice of a volume, two axes."""
@@ -122,7 +120,8 @@ class Canvas:
         added = [(record, self._region_of(record)) for record in records[kept:]]
         removed = self._regions[kept:]
         region = _hull([*removed, *(part for _, part in added)], self.shape)
-        boxes = boxes_of(records)
+        objects = objects_of(records)
+        boxes, locks = objects.boxes, objects.locked
         if (boxes or self._boxes) and len(self.shape) == 2:  # what is outside of all may change everywhere
             region = self._whole
         marks = self._marks(region)
@@ -130,29 +129,31 @@ class Canvas:
             self._take_back(records[:kept], _hull(removed, self.shape))
         for record, part in added:
             self._add(record, part)
-        locks = objects_of(records).locked
-        if locks != self._locks:
+        if locks != self.objects.locked:
             self._set_locks(locks)
+        self.objects = objects
         taking_part = [box for label, box in boxes.items() if label not in locks]
-        is_around = len(self.shape) == 3 or not self._unboxed(records, boxes)
+        is_around = len(self.shape) == 3 or not self._unboxed(records)
         self._boxes = [self.region_of_box(box.box) for box in taking_part] if is_around else []
         self.records = records
         return Change(region, marks, self._marks(region))
 
-    def _unboxed(self, records: Sequence[Record], boxes: dict[int, Box]) -> bool:
+    def _unboxed(self, records: Sequence[Record]) -> bool:
         """Whether an object that has no box takes part."""
-        located = {*objects_of(records).opened, *locators_of(records)}
-        others = {BACKGROUND, *boxes, *self._locks}
+        objects = self.objects
+        others = {BACKGROUND, *objects.boxes, *objects.locked}
         drawn: set[int] = set()
-        for record in after_clear(records) if boxes else ():
+        for record in after_clear(records) if objects.boxes else ():
             if isinstance(record, Stroke):
                 drawn.add(record.label or BACKGROUND)
             elif isinstance(record, Marks):
                 drawn.update(labels_in(record.marks))
-        return bool(located - others) or any((self._layer == label).any() for label in drawn - others)
+        return not {*objects.opened, *objects.locators} <= others or any(
+            (self._layer == label).any() for label in drawn - others
+        )
 
-    def _set_locks(self, locks: dict[int, Lock]) -> None:
-        self._locks, self.locked, self.closed = locks, None, None
+    def _set_locks(self, locks: dict) -> None:
+        self.locked = self.closed = None
         self._is_locked = np.isin(np.arange(256), [*locks]).view(np.uint8)  # by label, and 0 for OPEN
         if locks:
             self.locked = at_centres(paste(np.zeros(self._full, np.int16), locks.values()), self.shape)

@@ -26,7 +26,7 @@ from apps.segmentation.instances import with_boxes_found
 from apps.segmentation.marks import BACKGROUND, is_inside, labels_in
 from apps.segmentation.model import ImageView, Models, prior_of
 from apps.session.canvas import Canvas
-from apps.session.session_records import Box, Lock, MaskHint, Record, locators_of, objects_of, paste
+from apps.session.session_records import Box, Lock, MaskHint, Objects, Record, paste
 from gridcut.device import DeviceName
 
 
@@ -54,13 +54,13 @@ class Start(NamedTuple):
     full: tuple[int, ...]
 
     @classmethod
-    def of(cls, records: Sequence[Record], full: tuple[int, ...]) -> "Start":
+    def of(cls, objects: Objects, full: tuple[int, ...]) -> "Start":
         """What records say."""
-        found = locators_of(records)
+        found = objects.locators
         boxes = tuple(one for _, one in sorted(found.items()) if isinstance(one, Box))
         hint = next((one for one in found.values() if isinstance(one, MaskHint)), None)
         # A later box or mask replaces the pixels.
-        opened = tuple(lock for label, lock in objects_of(records).opened.items() if label not in found)
+        opened = tuple(lock for label, lock in objects.opened.items() if label not in found)
         return cls(boxes, hint, opened, full)
 
     @property
@@ -103,7 +103,6 @@ class ImageAnswers:
         self._close(None)
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
-        self._objects = objects_of(())
         self._start = Start((), None, (), self.shape)
         self._boxed: tuple[tuple[Box, ...], np.ndarray] | None = None  # boxes, and what was found with them
         self._labels = np.zeros(self._view.shape, np.int16)
@@ -152,7 +151,7 @@ class ImageAnswers:
 
     def labels(self) -> np.ndarray:
         """Labels of the image: those of the cuts, and locked objects."""
-        locks = self._objects.locked.values()
+        locks = self._canvas.objects.locked.values()
         return paste(self._labels_of_cuts().copy(), locks) if locks else self._labels_of_cuts()
 
     def _labels_of_cuts(self) -> np.ndarray:
@@ -173,7 +172,7 @@ class ImageAnswers:
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define, and those of locked objects."""
         start = {0, *self._start.labels} if self._start.labels else set()
-        return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start, *self._objects.locked}))
+        return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start, *self._canvas.objects.locked}))
 
     def change_to(self, records: Sequence[Record]) -> None:
         """Answer a change of the records: one warm cut of the answer grid.  After an exception, start from nothing."""
@@ -187,8 +186,8 @@ class ImageAnswers:
         change = self._canvas.change_to(records)
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
-        self._objects, models, self.rival = objects_of(records), self._models, None
-        start = Start.of(records, self.shape)
+        models, self.rival = self._models, None
+        start = Start.of(self._canvas.objects, self.shape)
         if start != self._start or self._canvas.closed is not self._view.closed:
             self._start, self._shown, models = start, None, None
             if self._canvas.closed is not self._view.closed:

@@ -42,6 +42,7 @@ from apps.session.session_records import (
     Delete,
     Describe,
     Lock,
+    Objects,
     Patch,
     Record,
     RecordHistory,
@@ -59,7 +60,6 @@ from apps.session.session_records import (
     make_stroke,
     objects_of,
     paste,
-    patched_labels,
 )
 from apps.session.store import Store, Stored, history_in
 from apps.session.volume_answers import VolumeAnswers
@@ -334,7 +334,7 @@ class Session(Uncopied):
         """Another object that fits a box about as well as the one shown, bool (H, W); None without one."""
         with self._lock:
             self._settle()
-            return self._answers.rival if self._overlay is None or not patched_labels(self._history.records) else None
+            return self._answers.rival if self._overlay is None or not self._said.patched else None
 
     def take_rival(self) -> None:
         """Show the pixels of `rival` instead of the object in the box, until strokes cover them; `undo` restores it."""
@@ -420,7 +420,7 @@ class Session(Uncopied):
         labels = label_map_of(mask, "mask") if len(self.shape) == 2 else None
         if labels is not None:
             check_same_size(labels, self.shape, "mask")
-            locked = objects_of(self._history.records).locked.values()
+            locked = self._said.locked.values()
             closed = paste(np.zeros(self.shape, np.uint8), locked) > 0
             locks = locks_of(np.where(closed, np.uint8(0), labels), is_start=True)
             for lock in locks:
@@ -451,7 +451,7 @@ class Session(Uncopied):
         InputError
             Another shape, dtype or value; the session is unchanged.
         """
-        locked = objects_of(self._history.records).locked
+        locked = self._said.locked
         starts = [] if start is None else make_starts(start, self.shape)
         starts = [one for one in starts if one.label not in locked]
         opened = [Unlock(one.label, is_part=True) for one in starts if isinstance(one, Lock)]
@@ -488,7 +488,7 @@ class Session(Uncopied):
         locked   whether it is
         """
         with self._lock:
-            described, locked, *_ = objects_of(self._history.records)
+            described, locked, *_ = self._said
             labels = sorted({*self._present, *described} - {BACKGROUND})
         shown = ((label, described.get(label, Describe(label, "", None))) for label in labels)
         return {label: {"name": one.name, "colour": one.colour, "locked": label in locked} for label, one in shown}
@@ -530,11 +530,11 @@ class Session(Uncopied):
                 canvas.change_to(self._history.records)
                 marks = np.where((found == label) | (found == BACKGROUND), canvas.all_marks(), BACKGROUND)
                 labels = tidied(labels, marks, int(SMALL * np.count_nonzero(labels)), keep_one=True)
-            self._add(*locks_of(labels, is_start=label in objects_of(self._history.records).opened))
+            self._add(*locks_of(labels, is_start=label in self._said.opened))
 
     def unlock(self, label: int) -> None:
         """Let a locked object take part again, with its strokes or box; one of a label map starts from its pixels."""
-        if check_label(label) not in objects_of(self._history.records).locked:
+        if check_label(label) not in self._said.locked:
             raise InputError(f"object {label} is not locked")
         self._add(Unlock(label))
 
@@ -543,9 +543,14 @@ class Session(Uncopied):
         self._check_open(check_label(label))
         self._add(Delete(label))
 
+    @property
+    def _said(self) -> Objects:
+        """What the records say about objects."""
+        return objects_of(self._history.records)
+
     def _check_open(self, label: int) -> None:
         """Raise InputError for a locked object."""
-        if label in objects_of(self._history.records).locked:
+        if label in self._said.locked:
             raise InputError(f"object {label} is locked; unlock it first")
 
     # Answers
@@ -668,14 +673,14 @@ class Session(Uncopied):
         if self._finished[0] != self._version:
             labels = found.copy()
             self._overlay.paste(labels)
-            locked = objects_of(self._history.records).locked.values()
+            locked = self._said.locked.values()
             self._finished = self._version, paste(labels, locked)
         return self._finished[1]
 
     @property
     def _present(self) -> tuple[int, ...]:
         """The labels that records define."""
-        patched = patched_labels(self._history.records)
+        patched = self._said.patched
         return tuple(sorted({*self._answers.present(), *((BACKGROUND, *patched) if patched else ())}))
 
     @property

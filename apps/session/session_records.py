@@ -221,46 +221,61 @@ KINDS: dict[str, type] = {
 
 
 class Objects(NamedTuple):
-    """What the records of a session say about objects, apart from marks.
+    """What the records of a session say about objects, apart from marks; by label.
 
-    described   name and colour, by label
-    locked      the locked objects, by label
+    described   name and colour
+    locked      the locked objects
     opened      those that were unlocked and start from their pixels
+    boxes       the last box, also of a locked object; one before a mask is still around the object
+    located     the last box or mask
+    patched     the last patch
     """
 
     described: dict[int, Describe]
     locked: dict[int, Lock]
     opened: dict[int, Lock]
+    boxes: dict[int, Box]
+    located: dict[int, Locator]
+    patched: dict[int, Patch]
+
+    @property
+    def locators(self) -> dict[int, Locator]:
+        """The last box or mask of each object that takes part in cuts."""
+        return {label: one for label, one in self.located.items() if label not in self.locked}
 
 
 def objects_of(records: Sequence[Record]) -> Objects:
     """What records say about objects."""
-    objects = Objects({}, {}, {})
-    described, locked, opened = objects
+    objects = Objects({}, {}, {}, {}, {}, {})
+    described, locked, opened, boxes, located, patched = objects
     for record in records:
-        if isinstance(record, Describe):
-            described[record.label] = record
+        if isinstance(record, Stroke | Marks):
+            continue
+        if isinstance(record, Clear):
+            for found in (opened, boxes, located, patched):
+                found.clear()
+        elif isinstance(record, Delete):
+            for found in objects:
+                found.pop(record.label, None)
         elif isinstance(record, Lock):
-            opened.pop(record.label, None)
             locked[record.label] = record
+            for found in (opened, boxes, located) if record.is_start else (opened,):
+                found.pop(record.label, None)
         elif isinstance(record, Unlock):
             lock = locked.pop(record.label, None)
             if lock is not None and lock.is_start:
                 opened[record.label] = lock
-        elif isinstance(record, Delete):
-            for found in objects:
-                found.pop(record.label, None)
-        elif isinstance(record, Clear):
-            opened.clear()
+        else:
+            kinds = {Describe: (described,), Patch: (patched,), Box: (boxes, located), MaskHint: (located,)}
+            for found in kinds[type(record)]:
+                found[record.label] = record
     return objects
 
 
 def after_clear(records: Sequence[Record]) -> Sequence[Record]:
     """The records after the last `Clear`."""
-    for k in range(len(records) - 1, -1, -1):
-        if isinstance(records[k], Clear):
-            return records[k + 1 :]
-    return records
+    last = next((k for k in range(len(records), 0, -1) if isinstance(records[k - 1], Clear)), 0)
+    return records[last:] if last else records
 
 
 def effective(records: Sequence[Record]) -> Sequence[Record]:
@@ -270,40 +285,6 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
         return records
     before = objects_of(records[: -len(last) or None])
     return (*before.described.values(), *before.locked.values(), *last)
-
-
-def locators_of(records: Sequence[Record]) -> dict[int, Locator]:
-    """The last box or mask of each object that takes part in cuts."""
-    found: dict[int, Locator] = {}
-    replaced = {*objects_of(records).locked}
-    for record in reversed(after_clear(records)):
-        if isinstance(record, Locator) and record.label not in replaced:
-            found.setdefault(record.label, record)
-        elif isinstance(record, Delete) or (isinstance(record, Lock) and record.is_start):
-            replaced.add(record.label)
-    return found
-
-
-def boxes_of(records: Sequence[Record]) -> dict[int, Box]:
-    """The last box of each object, also of those that are locked; one before a mask is still around the object."""
-    boxes: dict[int, Box] = {}
-    for record in after_clear(records):
-        if isinstance(record, Box):
-            boxes[record.label] = record
-        elif isinstance(record, Delete) or (isinstance(record, Lock) and record.is_start):
-            boxes.pop(record.label, None)
-    return boxes
-
-
-def patched_labels(records: Sequence[Record]) -> set[int]:
-    """The objects that patches in effect are for."""
-    labels: set[int] = set()
-    for record in after_clear(records):
-        if isinstance(record, Patch):
-            labels.add(record.label)
-        elif isinstance(record, Delete):
-            labels.discard(record.label)
-    return labels
 
 
 def common_length(some: Sequence, others: Sequence) -> int:

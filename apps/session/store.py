@@ -40,11 +40,9 @@ from apps.session.session_records import (
     RecordHistory,
     Stroke,
     as_json,
-    boxes_of,
     common_length,
     effective,
     from_json,
-    locators_of,
     objects_of,
     paste,
 )
@@ -363,15 +361,16 @@ def hints_in(stored: Stored, shape: tuple[int, int]) -> Hints:
     records = effective(stored.history.records)
     canvas = Canvas(shape, shape)
     canvas.change_to([record for record in records if not isinstance(record, Box)])
-    boxes, locator = boxes_of(records), locators_of(records).get(OBJECT)
+    objects = objects_of(records)
+    boxes, locator = objects.boxes, objects.locators.get(OBJECT)
     mask = locator.pixels.values() if isinstance(locator, MaskHint) else None
     found = None if stored.labels is None else stored.labels > 0
     marks, overlay = canvas.all_marks(), Overlay(shape, shape)
     overlay.change_to(records)
     overlay.paste(marks)
     is_apart = boxes and len({*labels_in(marks), *boxes} - {BACKGROUND}) > 1  # a box would exclude the other objects
-    if (locked := objects_of(records).locked) or is_apart:
-        kept = paste(np.zeros(shape, np.uint8), locked.values()) > 0 if found is None else found
+    if objects.locked or is_apart:
+        kept = paste(np.zeros(shape, np.uint8), objects.locked.values()) > 0 if found is None else found
         boxes, mask = ({}, kept) if has_both(kept) else (boxes, mask)
     place: Any = next((one.box for one in boxes.values()), None)  # of an image, so it has four numbers
     return Hints(np.minimum(marks, OBJECT), place, mask, found, options=stored.options)

@@ -23,7 +23,7 @@ from apps.segmentation.part_cut import PartCut
 from apps.segmentation.terms import FORBIDDEN, blend
 from apps.segmentation.volume_view import BINS, VolumeView
 from apps.session.canvas import Canvas, Change
-from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locators_of
+from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke
 from apps.session.volume_box import object_in_box
 from apps.session.volume_corrections import VolumeCorrections
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
@@ -123,7 +123,7 @@ class VolumeAnswers:
     def _answer(self, records: Sequence[Record]) -> None:
         change = self._canvas.change_to(records)
         recount_kernel(change.before, change.after, self._view.grey[change.region], self._histograms)
-        self._set_locator(records)
+        self._set_locator()
         values = self.present()
         if self._locator is not None and self._prior is None:
             marks = self._canvas.all_marks()
@@ -222,9 +222,9 @@ class VolumeAnswers:
         labels[(slice(None),) * axis + (index,)] = self._slice.cut.solve()
         self._labels = labels
 
-    def _set_locator(self, records: Sequence[Record]) -> None:
+    def _set_locator(self) -> None:
         """Use the last box or start mask."""
-        locator = locators_of(records).get(OBJECT)
+        locator = self._canvas.objects.locators.get(OBJECT)
         if locator is not self._locator:
             self._locator, self._prior, self._models = locator, None, None
             self._is_known = self.is_exact = False

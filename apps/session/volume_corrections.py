@@ -19,7 +19,7 @@ import numpy as np
 
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in
 from apps.session.canvas import Canvas
-from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length, is_part, locators_of
+from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length, is_part
 
 REACH = 1.0  # cube roots of the volume of the objects
 MAX_CORRECTED = 0.2  # share of the voxels of objects that a stroke changes; above, it reaches half as far
@@ -80,7 +80,7 @@ class VolumeCorrections:
         self._canvas.change_to(records[: 0 if last is None else last.count])
         change = self._canvas.change_to(records)
         marks = self._canvas.all_marks()
-        located = () if not locators_of(records) else (BACKGROUND, OBJECT)
+        located = (BACKGROUND, OBJECT) if self._canvas.objects.located else ()
         values = tuple(sorted({*labels_in(marks), *located}))
         if len(values) < 2:
             return Step(len(records), values, None, 0)

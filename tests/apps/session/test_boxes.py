@@ -12,7 +12,7 @@ from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import marks_of_box
 from apps.session import Session
 from apps.session.canvas import Canvas
-from apps.session.session_records import boxes_of, make_stroke
+from apps.session.session_records import make_stroke, objects_of
 from tests.apps.conftest import iou
 from tests.apps.session.scenes import near_polyline, photo_of_two_objects
 
@@ -88,7 +88,7 @@ def test_three_boxes_of_three_objects(flowers, tmp_path):
     flowers.wait()
     for label in BOXES:
         assert iou(flowers.labels == label, TRUTH == label) > 0.9
-    assert {label: one.box for label, one in boxes_of(flowers.records).items()} == BOXES
+    assert {label: one.box for label, one in objects_of(flowers.records).boxes.items()} == BOXES
     Image.fromarray(IMAGE).save(tmp_path / "photo.png")
     flowers.save(tmp_path / "a.sqlite", "photo.png")
     with Session.load(tmp_path / "a.sqlite", IMAGE, device="cpu") as loaded:

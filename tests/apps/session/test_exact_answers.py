@@ -15,7 +15,7 @@ from apps.segmentation.instances import with_boxes_found
 from apps.segmentation.marks import is_inside, labels_in
 from apps.segmentation.model import ImageView
 from apps.session import Session
-from apps.session.session_records import Box, MaskHint, locators_of, objects_of, paste
+from apps.session.session_records import Box, MaskHint, objects_of, paste
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
 from tests.tiers import in_quick_tier
 
@@ -122,10 +122,10 @@ def check_settled(session, image):
     records = session._history.records
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
-    sources = locators_of(records)
+    objects = objects_of(records)
+    sources = objects.locators
     boxes = {label: shares_of(one.box, session.shape) for label, one in sources.items() if isinstance(one, Box)}
     mask = next((one.pixels.values() for one in sources.values() if isinstance(one, MaskHint)), None)
-    objects = objects_of(records)
     opened = [lock for lock in objects.opened.values() if lock.label not in sources]
     is_hinted = mask is not None
     if opened:
