@@ -220,7 +220,7 @@ def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
     def whole(values: np.ndarray) -> np.ndarray:
         """Values (..., h, w) of the part, and zeros around them."""
         every = np.zeros((*values.shape[:-2], *hints.marks.shape), values.dtype)
-        every[(..., *where)] = values
+        every[..., where[0], where[1]] = values
         return every
 
     location = part.models.location

@@ -54,23 +54,24 @@ class Change:
         self.region, self.before, self.after = region, before, after
 
     @cached_property
-    def _changed(self) -> np.ndarray:
+    def changed(self) -> np.ndarray:
+        """Which pixels of the region changed."""
         return self.before != self.after
 
     def any(self) -> bool:
         """Whether a pixel changed."""
-        return bool(self._changed.any())
+        return bool(self.changed.any())
 
     @cached_property
     def where(self) -> tuple[np.ndarray, ...]:
         """The pixels that changed, a tuple of index arrays of the grid."""
-        places = np.nonzero(self._changed)
+        places = np.nonzero(self.changed)
         return tuple(index + part.start for index, part in zip(places, self.region, strict=True))
 
     @property
     def marks(self) -> np.ndarray:
         """The new marks of the pixels that changed, in the order of `where`."""
-        return self.after[self._changed]
+        return self.after[self.changed]
 
 
 class Canvas:

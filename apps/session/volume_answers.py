@@ -27,24 +27,10 @@ from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Rec
 from apps.session.volume_box import object_in_box
 from apps.session.volume_corrections import VolumeCorrections
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
-from gridcut.device import DeviceName, kernel
+from gridcut.device import DeviceName
 
 AROUND = 16  # voxels around an object, which may change when its margins are looked for
 FIRM = 4  # factor of the costs of a start mask of which no voxel would be left
-
-
-class SliceCut:
-    """The cut of one slice, which is kept while strokes stay in it."""
-
-    def __init__(self, view, models, axis, index, known, marks, device):
-        plane_costs, edges = view.slice_problem(models, axis, index, known)
-        self.place = axis, index
-        self.cut = GridCut(lambda: edges, device)
-        self.cut.load(plane_costs, marks)
-
-    def mark(self, where, marks) -> None:
-        axis, _ = self.place
-        self.cut.mark(tuple(part for k, part in enumerate(where) if k != axis), marks)
 
 
 class VolumeAnswers:
@@ -70,9 +56,11 @@ class VolumeAnswers:
     def _clear(self) -> None:
         """Forget all records."""
         self._canvas = Canvas(self.shape, self.shape, self._view.spacing)
-        self._histograms = np.zeros((256, BINS), np.int64)  # of the marks, by label; the last row counts open voxels
+        self._histograms = np.zeros(
+            (256, BINS), np.int64
+        )  # of the marks, by label and 1; the first row counts open voxels
         self._models: Models | None = None  # of the slices
-        self._slice: SliceCut | None = None
+        self._slice: tuple[tuple[int, int], GridCut] | None = None  # the last one, and its cut for more strokes
         self._locator: Locator | None = None  # the record that gives the start mask
         self._prior: VolumePrior | None = None  # of the locator; None without one, and while the worker computes them
         self._labels = np.zeros(self.shape, np.int16)
@@ -106,7 +94,7 @@ class VolumeAnswers:
 
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define."""
-        marked = np.flatnonzero(self._histograms[:-1].any(axis=1)).tolist()
+        marked = np.flatnonzero(self._histograms[1:].any(axis=1)).tolist()
         return tuple(sorted({*marked, *((0, *self.started) if self.started else ())}))
 
     def change_to(self, records: Sequence[Record]) -> None:
@@ -122,7 +110,10 @@ class VolumeAnswers:
 
     def _answer(self, records: Sequence[Record]) -> None:
         change = self._canvas.change_to(records)
-        recount_kernel(change.before, change.after, self._view.grey[change.region], self._histograms)
+        grey = self._view.grey[change.region][change.changed]
+        for marks, step in ((change.before, -1), (change.after, 1)):
+            entries = (marks[change.changed] + np.intp(1)) * BINS + grey
+            self._histograms += step * np.bincount(entries, minlength=self._histograms.size).reshape(-1, BINS)
         self._set_locator()
         values = self.present()
         if self._locator is not None and self._prior is None:
@@ -135,7 +126,7 @@ class VolumeAnswers:
             self._models, self._slice, self._is_known, self.is_exact = None, None, False, True
             return
         if self._models is None or not set(values) <= set(self._models.values):
-            self._models, self._slice = _fitted(values, self._histograms[list(values)], self._prior), None
+            self._models, self._slice = _fitted(values, self._histograms[1:][list(values)], self._prior), None
         self.is_exact = self.is_exact and not change.any()
         place = _slice_of(change, records)
         if place is not None:
@@ -147,7 +138,7 @@ class VolumeAnswers:
         models, held = self._solved
         (own,) = ndimage.find_objects((self._labels == label).view(np.uint8)) or [None]
         if own is None:
-            return Margins(*(np.full(self.shape, value, np.float32) for value in (STEPS[-1], np.inf)))
+            return Margins(np.full(self.shape, STEPS[-1], np.float32), np.full(self.shape, np.inf, np.float32))
         part = tuple(
             slice(max(0, side.start - AROUND), min(n, side.stop + AROUND))
             for side, n in zip(own, self.shape, strict=True)
@@ -211,15 +202,18 @@ class VolumeAnswers:
 
     def _answer_slice(self, place: tuple[int, int], change: Change) -> None:
         axis, index = place
-        if self._slice is not None and self._slice.place == place:
-            self._slice.mark(change.where, change.marks)
+        if self._slice is not None and self._slice[0] == place:
+            cut = self._slice[1]
+            cut.mark(tuple(part for k, part in enumerate(change.where) if k != axis), change.marks)
         else:
             assert self._models is not None
             known = self._labels if self._is_known else None
-            marks = self._canvas.marks_in_slice(axis, index)
-            self._slice = SliceCut(self._view, self._models, axis, index, known, marks, self._device)
+            costs, edges = self._view.slice_problem(self._models, axis, index, known)
+            cut = GridCut(lambda: edges, self._device)
+            cut.load(costs, self._canvas.marks_in_slice(axis, index))
+            self._slice = place, cut
         labels = self._labels.copy()
-        labels[(slice(None),) * axis + (index,)] = self._slice.cut.solve()
+        labels[(slice(None),) * axis + (index,)] = cut.solve()
         self._labels = labels
 
     def _set_locator(self) -> None:
@@ -231,7 +225,8 @@ class VolumeAnswers:
 
     def _shown_start(self) -> np.ndarray:
         """Labels of the start mask, if it is known; int16."""
-        packed = self._locator.pixels if isinstance(self._locator, MaskHint) else self._found.get(self._locator)
+        locator = self._locator
+        packed = locator.pixels if isinstance(locator, MaskHint) else self._found.get(locator)  # type: ignore[arg-type]
         return np.zeros(self.shape, np.int16) if packed is None else packed.values().astype(np.int16)
 
     def _start_of(self, locator: Locator, check: Callable[..., None]) -> np.ndarray:
@@ -255,18 +250,6 @@ def _fitted(values: tuple[int, ...], counts: np.ndarray, prior: VolumePrior | No
         elif len(values) == 2 or not counts[place].any():
             blended[place] = blend(prior.inside, counts[place])
     return Models(values, blended, prior.costs)
-
-
-@kernel
-def recount_kernel(before, after, grey, histograms):
-    """Move voxels whose mark changed to the histogram of their new mark; OPEN, -1, is the last row."""
-    for z in range(grey.shape[0]):
-        for y in range(grey.shape[1]):
-            for x in range(grey.shape[2]):
-                old, new = before[z, y, x], after[z, y, x]
-                if old != new:
-                    histograms[old, grey[z, y, x]] -= 1
-                    histograms[new, grey[z, y, x]] += 1
 
 
 def _slice_of(change: Change, records: Sequence[Record]) -> tuple[int, int] | None:
