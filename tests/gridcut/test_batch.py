@@ -52,13 +52,6 @@ def test_masks(device, masked):
     check_batch(batch, source, sink, edges, mask)
 
 
-def test_methods_and_far_offsets(device):
-    rng = np.random.default_rng(73)
-    source, sink, edges = batch_of(rng, 3, (6, 8), [(0, 1), (2, 3)])
-    for method in ("auto", "lock_free"):
-        check_batch(gridcut.max_flow_batch(source, sink, edges, device=device, method=method), source, sink, edges)
-
-
 def test_only_one_array_has_the_batch_axis(device):
     source, sink = np.arange(12).reshape(3, 4), np.full((2, 3, 4), [[[1]], [[9]]])
     batch = gridcut.max_flow_batch(source, sink, {(0, 1): 2, (1, 0): 1}, device=device)

@@ -110,47 +110,12 @@ def test_without_a_folder_to_write_to(box, place):
     assert counts_of(box, NUMBA_CACHE_DIR=place, HOME="/nonexistent", XDG_CACHE_HOME="") == {"carried": 2}
 
 
-@pytest.mark.slow
-def test_kernels_that_this_user_compiled_come_first(box):
-    kept = box / "gridcut" / "_kernels"
-    kept.rename(box / "elsewhere")
-    assert counts_of(box) == {"compiled": 2}
-    (box / "elsewhere").rename(kept)
-    assert counts_of(box) == {"cached": 2}
-
-
-def test_a_damaged_file_is_compiled_again(box):
-    files = sorted((box / "gridcut" / "_kernels").glob("*use*.nbc"))
-    content = bytearray(files[0].read_bytes())
-    content[-100] ^= 1
-    files[0].write_bytes(content)
-    files[1].write_bytes(b"")
-    assert counts_of(box) == {"compiled": 2}
-    assert counts_of(box) == {"cached": 2}
-
-
-@pytest.mark.slow
-def test_edited_sources_are_compiled_again(box):
-    path = box / "box" / "kernels.py"
-    path.write_text(path.read_text("utf-8") + "# edited\n")
-    assert counts_of(box) == {"compiled": 2}
-
-
 @pytest.mark.parametrize("name", ["python", pytest.param("llvmlite", marks=pytest.mark.slow)])
 def test_other_versions(box, name):
     edit_about(box, lambda content: content.update({name: "0.1"}))
     counts, obstacle = run(box)
     assert counts["compiled"] == 2
     assert obstacle.startswith(f"the compiled kernels of this package are for {name} 0.1; this is {name} ")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ['{"system": 1}', "[]", "{"])
-def test_a_damaged_description(box, text):
-    (box / "gridcut" / "_kernels" / kernel_store.ABOUT.name).write_text(text)
-    counts, obstacle = run(box)
-    assert counts["compiled"] == 2
-    assert obstacle.endswith("is damaged; reinstall cutmatch") or "are for" in obstacle
 
 
 @pytest.mark.slow

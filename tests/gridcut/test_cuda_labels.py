@@ -58,64 +58,6 @@ def test_loading(shape, neighbours):
     assert device.energy(first, paid) == gridcut.energy_of(cheapest(unary), unary, weights, cost)
 
 
-@sim
-@pytest.mark.parametrize("seed", [0, 2])
-def test_flood_crosses_tile_boundaries(seed):
-    """The pixels reachable along open arcs, from tile to tile until convergence."""
-    from gridcut.core.grid import make_layout
-    from gridcut.cuda.tile_layout import make_tile_layout, to_image
-    from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.multilabel.moves_cuda import flood
-    from tests.gridcut.tile_arrays import to_tiles
-
-    neighbours, shape = [(4, (40, 40)), (8, (34, 66)), (26, (5, 9, 40))][seed]
-    tiled = make_tile_layout(1, shape, make_layout(shape, neighbourhood(neighbours)).offsets)
-    arcs, offsets, tile, tiles = tiled.arcs, np.array(tiled.offsets, np.int32), tiled.tile, tiled.tiles
-    rng = np.random.default_rng(seed)
-    open_arcs = rng.random((tiled.count, arcs, 32, 32)) < (0.1 if neighbours == 26 else 0.55)
-    images = [to_image(tiled, open_arcs[:, k].reshape(-1, 1024)) for k in range(arcs)]
-    start = rng.random((tiled.count, 32, 32)) < 0.003
-    bits = np.zeros((tiled.count, arcs + 2, 32), np.uint32)
-    powers = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    bits[:, :arcs] = (open_arcs * powers).sum(-1, dtype=np.uint32)
-    sets = (start * powers).sum(-1, dtype=np.uint32).reshape(-1)
-    expected = to_image(tiled, start.reshape(-1, 1024)).reshape(tiled.extent).copy()
-    # Arcs that leave the grid have capacity 0.
-    grid = np.indices(tiled.extent)
-    for k, offset in enumerate(tiled.offsets):
-        far = grid + np.array(offset).reshape(3, 1, 1, 1)
-        leaves = ((far < 0) | (far >= np.array(tiled.extent).reshape(3, 1, 1, 1))).any(0)
-        images[k] = images[k].reshape(tiled.extent) & ~leaves
-    whole = np.zeros((tiled.count, arcs, 1024), bool)
-    for k in range(arcs):
-        whole[:, k] = to_tiles(tiled, images[k])
-    bits[:, :arcs] = (whole.reshape(tiled.count, arcs, 32, 32) * powers).sum(-1, dtype=np.uint32)
-    before = None
-    while before is None or (before != expected).any():
-        before = expected.copy()
-        for k, offset in enumerate(tiled.offsets):
-            z, y, x = np.nonzero(before & images[k])
-            expected[z + offset[0], y + offset[1], x + offset[2]] = True
-
-    @cuda_kernel
-    def one(t, start, tiles, offsets, bits, sets, news):
-        lane = cuda.threadIdx.x
-        more = flood(t, lane, start, tiles, tile, arcs, offsets, bits, sets)
-        if lane == 0:
-            news[0] |= more
-
-    flood_round, news = 0, np.ones(1, np.int32)
-    while news[0]:
-        news[0] = 0
-        for t in range(tiled.count):
-            one[1, 32](t, flood_round == 0, tiles, offsets, bits.reshape(-1), sets, news)
-        flood_round += 1
-    found = (sets.reshape(-1, 32, 1) >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
-    image = to_image(tiled, found.reshape(-1, 1024).astype(bool))
-    assert (image == expected).all()
-    assert expected.sum() > 3 * start.sum()
-
-
 # Whole descents
 
 
@@ -150,15 +92,6 @@ def test_expansions_across_tile_boundaries():
     assert [event["energy"] for event in seen[:3]] == energies[1:4]
     assert [event["labels"] for event in seen[:3]] == [(-1, int(i)) for i in np.argsort(-votes(unary), kind="stable")]
     assert {event["cycle"] for event in seen} == {1, 2, 3}
-
-
-@sim
-@pytest.mark.slow
-def test_restart_that_returns_to_the_same_labels():
-    """Nothing has changed then, so no move is repeated."""
-    unary, weights, cost = instance((3, 5), 4, 0, 4)
-    result = agree(alpha_expansion, unary, weights, cost, restarts=1)
-    assert result.energy == alpha_expansion(unary, weights, cost, restarts=0).energy
 
 
 @sim

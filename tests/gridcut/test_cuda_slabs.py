@@ -211,14 +211,6 @@ def test_a_gpu_that_fails(part, code, error, message, monkeypatch):
 
 
 @sim
-def test_solve_without_relabels_between_relabelings(monkeypatch):
-    from gridcut.tiles.slabs import slabs as solve
-
-    monkeypatch.setattr(solve, "FALLBACK_ROUND", 0)
-    check(scattered(np.random.default_rng(202), (34, 5), 4, 0.1), [0, 0])
-
-
-@sim
 def test_local_relabelings(monkeypatch):
     """Local relabelings whenever the time allows it, even with many active tiles; heights need not be distances."""
     from gridcut.tiles.slabs import slabs as solve

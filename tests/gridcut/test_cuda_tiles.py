@@ -94,43 +94,6 @@ def test_search_of_one_tile(connectivity, seed):
     assert (seen == bits_of((expected < UNREACHABLE).reshape(32, 32))).all()
 
 
-def test_queue():
-    """Every tile is popped as often as it was pushed; then every thread gets FINISHED."""
-    from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.tiles.tile_state import FINISHED, PENDING, pop, push
-
-    n = 7
-
-    @cuda_kernel
-    def work(lists, counts, left, visits, last):
-        """The thread that pops a tile pushes it again while visits of it are left."""
-        me = cuda.threadIdx.x
-        if me < n:
-            push(me, lists, counts, n)
-        while True:
-            t = pop(lists, counts, n)
-            if t == FINISHED:
-                break
-            cuda.atomic.add(visits, t, 1)
-            if cuda.atomic.sub(left, t, 1) > 1:
-                cuda.atomic.add(counts, PENDING, 1)
-                push(t, lists, counts, n)
-            cuda.atomic.sub(counts, PENDING, 1)
-        last[me] = t
-
-    rng = np.random.default_rng(91)
-    for _ in range(3):
-        times = rng.integers(1, 30, n).astype(np.int32)
-        lists, counts = np.full(n, -1, np.int32), np.zeros(64, np.int32)
-        counts[PENDING] = n
-        visits, last = np.zeros(n, np.int32), np.zeros(32, np.int32)
-        work[1, 32](lists, counts, times.copy(), visits, last)
-        assert (visits == times).all()
-        assert (last == FINISHED).all()
-        assert (lists == -1).all()
-        assert counts[PENDING] == 0
-
-
 @pytest.mark.parametrize(
     ("may_relabel", "share"), [(1, 1), (1, 0.5), (0, 0.7)], ids=["all arcs", "half of them", "push only"]
 )
@@ -279,45 +242,6 @@ def test_relabeling_along_a_winding_path(transposed, end):
     assert expected[path[-1 - end]] == len(path)
 
 
-@pytest.mark.parametrize(("connectivity", "shape"), [(4, (7, 40)), (8, (40, 6))])
-def test_discharge_updates_the_bits(connectivity, shape):
-    """After a launch, bits agree with excess and residuals, also across boundaries; flow is conserved."""
-    from gridcut.tiles.tile_discharge import Shape
-    from gridcut.tiles.tile_kernels import THREADS, bits_kernel, kernels_for
-
-    tiled, layout = layout_of(connectivity, shape)
-    rng = np.random.default_rng([connectivity, 4])
-    capacity = rng.integers(1, 9, (layout.arcs, *shape)) * (rng.random((layout.arcs, *shape)) < 0.5)
-    for k, offset in enumerate(layout.offsets):
-        capacity[k][outside(shape, offset)] = 0
-    excess = rng.integers(-9, 10, shape) * (rng.random(shape) < 0.3)
-    if shape == (7, 40):
-        # The second tile only receives flow, at most what its boundary pixels can absorb, so it is never discharged.
-        over, back = layout.offsets.index((0, 1)), layout.offsets.index((0, -1))
-        excess[:, :32], excess[:, 32:] = 9, -1
-        excess[:, 32] = -np.arange(3, 10)
-        capacity[over][:, 31] = [2, 4, 5, 5, 6, 8, 9]
-        capacity[back][:, 32] = 0
-    (e, r), state = on_device(tiled, layout, excess, capacity)
-    relabel(tiled, state)
-    kind = Shape(tiled.offsets, tiled.tile, False)
-    _, kernel = kernels_for(kind)
-    for _ in range(2):
-        kernel[1, THREADS, 0, kind.shared_bytes](e, r, *state[:-1], tiled.tiles, (1, 1e9, 0))
-        kept = state.bits.copy_to_host()
-        bits_kernel[tiled.count * (tiled.arcs + 1), 32](e, r, tiled.arcs, tiled.count, state.bits)
-        assert (state.bits.copy_to_host() == kept).all()
-        relabel(tiled, state)
-    flat_excess, flat_residual = to_flat(tiled, e.copy_to_host(), r.copy_to_host(), layout)
-    now = layout.interior(flat_excess)
-    residual = np.moveaxis(layout.interior(flat_residual.reshape(-1, layout.arcs)), -1, 0)
-    assert (now != excess).any()
-    assert (now - excess == (residual - capacity).sum(axis=0)).all()
-    for k, offset in enumerate(layout.offsets):
-        p, q = neighbours(shape, offset)
-        assert (residual[k][p] + residual[k ^ 1][q] == capacity[k][p] + capacity[k ^ 1][q]).all()
-
-
 # Whole solves
 
 
@@ -360,23 +284,3 @@ def test_solve_with_two_kernels_per_round(monkeypatch):
 
     monkeypatch.setattr(solve, "SMALL_GRID_TILES", 0)
     check(*problem_of(np.random.default_rng(92), (8, 40), 4))
-
-
-def test_solve_without_relabels_between_relabelings(monkeypatch):
-    from gridcut.tiles import tiles as solve
-
-    monkeypatch.setattr(solve, "FALLBACK_ROUND", 0)
-    check(*problem_of(np.random.default_rng(94), (8, 36), 4))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"steps_per_pixel": 0}, "steps_per_pixel must be 1 or more, got 0"),
-        ({"discharge_ratio": float("inf")}, "discharge_ratio must be at most 1000, got inf"),
-    ],
-)
-def test_bad_parameters(parameters, message):
-    one = np.ones((3, 4), int)
-    with pytest.raises(ValueError, match=message):
-        gridcut.max_flow(one, one, {(0, 1): one}, device="cuda", method="tiles", **parameters)

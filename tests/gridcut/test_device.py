@@ -49,16 +49,6 @@ def test_atomics_as_plain_python():
     assert (atomic_load(cells, 0), cells[1]) == (9, 5)
 
 
-def test_an_error_in_a_thread_reaches_the_caller():
-    def work(i):
-        if i == 1:
-            raise ValueError("from thread 1")
-
-    with pytest.raises(ValueError, match="from thread 1"):
-        run_threads(work, 3)
-    assert run_threads(lambda i: i * i, 4) == [0, 1, 4, 9]
-
-
 def python(code, **environment):
     """Run a script in a new interpreter and return its output."""
     done = subprocess.run(

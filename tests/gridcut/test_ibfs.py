@@ -194,34 +194,6 @@ def test_sums_of_blocks_must_fit(capacity, coarse, monkeypatch):
     oracles.assert_equal_cuts(cut, reference(*arrays))
 
 
-def test_interruption_between_strips_restores_all_seams(monkeypatch):
-    set_thin_strips(monkeypatch)
-    rng = np.random.default_rng(5)
-    source, sink = rng.integers(0, 100, (2, 30, 20))
-    edges = {(0, 1): 40, (1, 0): 40}
-    solver = gridcut.Solver(source, sink, edges, method="ibfs")
-
-    def stop(stats):
-        if stats["phase"] == "strips":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solver.solve(callback=stop)
-    cut = solver.solve()
-    cut.check()
-    assert cut.value == reference(source, sink, edges).value
-
-
-def test_callback_is_called_in_every_phase(monkeypatch):
-    set_thin_strips(monkeypatch)
-    rng = np.random.default_rng(6)
-    source, sink = rng.integers(0, 100, (2, 30, 20))
-    reported = []
-    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="ibfs", callback=reported.append)
-    assert {"strips", "merge"} <= {stats["phase"] for stats in reported}
-    assert all(0 < stats["done"] <= stats["of"] for stats in reported)
-
-
 @pytest.mark.parametrize("limit", in_quick_tier([1, ibfs.MAX_ARCS // 2], (1).__eq__))
 def test_error_for_too_many_offsets_names_another_method(limit, monkeypatch):
     monkeypatch.setattr(ibfs, "MAX_ARCS", 2 * limit)

@@ -53,13 +53,6 @@ def test_a_cut_keeps_its_state_while_others_are_found(device):
     check(second, problem(2))
 
 
-def test_an_array_that_is_passed_twice_is_another_form(device):
-    source, sink, edges = problem(1)
-    once, twice = (source, sink, edges), (source, source, {(0, 1): sink, (1, 0): sink})
-    for arguments in (once, twice, problem(2)):
-        check(solve(arguments), arguments)
-
-
 def test_an_invalid_capacity_after_a_valid_problem(device):
     check(solve(problem(1)), problem(1))
     source, sink, edges = problem(2)
@@ -82,16 +75,6 @@ def test_arrays_on_the_gpu_are_read_again(device):
         assert cut.value == cpu.value
         assert (cut.labels.copy_to_host() == cpu.labels).all()
     assert len(kept_objects()[0]) <= 2
-
-
-def test_a_batch(device):
-    for seed in (1, 2):
-        stack = [
-            np.stack(a) for a in zip(*((*problem(s)[:2], *problem(s)[2].values()) for s in (seed, 5)), strict=True)
-        ]
-        batch = gridcut.max_flow_batch(stack[0], stack[1], {(0, 1): stack[2], (1, 0): stack[3]}, device="cuda")
-        batch.check()
-        assert batch.values.tolist() == [gridcut.max_flow(*problem(s), device="cpu").value for s in (seed, 5)]
 
 
 def test_floats_masks_and_other_methods_are_not_kept(device):

@@ -120,25 +120,6 @@ def test_code_of_a_source_that_is_edited_before_the_first_call_is_not_saved(box)
     assert box() == [101, -1, 0, 1]
 
 
-def test_functions_in_closures_change_the_digest(tmp_path):
-    """A kernel created by a factory depends on the files of the functions passed to the factory."""
-    for name, value in (("one", 1), ("two", 2)):
-        (tmp_path / f"{name}.py").write_text(f"def rule(x):\n    return x + {value}\n")
-    namespace = {}
-    for name in ("one", "two"):
-        exec(compile((tmp_path / f"{name}.py").read_text("utf-8"), str(tmp_path / f"{name}.py"), "exec"), namespace)
-        namespace[name] = namespace.pop("rule")
-
-    def make(rule):
-        def kernel(x):
-            return rule(x)
-
-        return kernel
-
-    digests = {kernel_store.digest_of(kernel_store.sources_of(make(namespace[name]))) for name in ("one", "two")}
-    assert len(digests) == 2
-
-
 @pytest.mark.slow
 def test_code_of_other_types_is_not_run_from_the_cache(box):
     """A file under the name of another kernel or of other types is not used."""
@@ -244,20 +225,6 @@ def test_files_are_created_private(box):
 
 
 @pytest.mark.slow
-def test_a_folder_of_images_cannot_choose_the_cache_folder(box):
-    """numba reads .numba_config.yaml of the current folder, and with it the folder of its own cache."""
-    pytest.importorskip("yaml")
-    images = box.folder / "images"
-    images.mkdir()
-    (images / ".numba_config.yaml").write_text("cache_dir: .cache\ncache_locator_classes: evil.Locator\n")
-    (images / "evil.py").write_text("open('evidence', 'w')\n")
-    code = "import os\nos.chdir({path!r} + '/images')\n" + CODE
-    here = str(box.folder)
-    assert box(code, NUMBA_CACHE_DIR="", HOME=here, XDG_CACHE_HOME=here, PYTHONSAFEPATH="1") in (COLD, WARM)
-    assert sorted(path.name for path in images.iterdir()) == [".numba_config.yaml", "evil.py"]
-
-
-@pytest.mark.slow
 def test_without_a_cache_folder_kernels_still_run(box):
     (box.folder / "file").write_text("")
     assert box(NUMBA_CACHE_DIR=str(box.folder / "file" / "below"), HOME="/nonexistent") == COLD
@@ -277,17 +244,3 @@ def test_a_full_disk_leaves_no_partial_file(monkeypatch, tmp_path):
         kernel_store.write(path, b"newer")
     assert kernel_store.read(path, private=True) == b"data"
     assert list(tmp_path.iterdir()) == [path], "nothing half-written remains"
-
-
-@pytest.mark.slow
-def test_a_kernel_that_numba_cannot_save_runs(box):
-    """An address of this process in its code keeps a kernel from disk; numba warns of it."""
-    rule = box.folder / "box" / "rule.py"
-    rule.write_text(
-        "import ctypes\nfrom gridcut.device import kernel\n"
-        "add = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(lambda x: x + 1)\n"
-        "@kernel\ndef rule(x):\n    return add(x)\n"
-    )
-    assert box() == COLD
-    assert box() == [2, -1, 0, 1]
-    assert "Cannot cache" in box.warnings

@@ -56,13 +56,3 @@ def test_binary_energies():
         gridcut.BinaryEnergy(costs(*SHAPE, 2))
     with pytest.raises(ValueError, match=r"got \(70, 80, 3\)$"):
         gridcut.BinaryEnergy(costs(*SHAPE, 3))
-
-
-@pytest.mark.slow
-def test_bool_capacities_are_zeros_and_ones():
-    source = costs(6, 8) > 4
-    cut = gridcut.max_flow(source, ~source, {(0, 1): source, (1, 0): 1}, device="cpu")
-    cut.check()
-    again = gridcut.max_flow(source.astype(int), (~source).astype(int), {(0, 1): source.astype(int), (1, 0): 1})
-    assert cut.value == again.value
-    np.testing.assert_array_equal(cut.labels, again.labels)

@@ -56,21 +56,6 @@ def test_no_change_means_no_move():
     assert np.array_equal(first.labels, again.labels)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("factor", [1 / 7, 1 / 4096, 10**12])
-def test_other_units_and_edges_keep_only_the_labels(factor):
-    unary, weights = noise(8)
-    solver = LabelSolver(unary, weights, LINEAR)
-    solver.solve()
-    solver.update(unary=unary * factor)
-    result = solver.solve()
-    result.check()
-    assert result.stats["converged"]
-    weights = {**weights, (1, 1): 3}
-    solver.update(unary=unary, weights=weights)
-    certified(solver, unary, weights)
-
-
 def test_an_error_changes_nothing():
     unary, weights = noise(10)
     solver = LabelSolver(unary, weights, LINEAR)

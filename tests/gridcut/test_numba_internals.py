@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from numba import config, types
+from numba import config
 
 from gridcut.device import kernel, numba_internals, thread_count
 from gridcut.device.choose import numba_cuda_is_installed
@@ -119,24 +119,6 @@ def test_the_error_names_the_version(row):
         need(Lacking(owner_of(row), row.name), row.name, CPU)
 
 
-def test_the_error_for_cuda_names_numba_cuda(monkeypatch):
-    monkeypatch.setattr(numba_internals, "version", lambda package: f"of {package}")
-    with pytest.raises(ImportError, match="^numba-cuda of numba-cuda lacks typeof_pyval of a CUDA dispatcher"):
-        need(object(), "typeof_pyval", CUDA)
-
-
-@pytest.mark.parametrize("name", ["_nrt", "forceinline", "no_cpython_wrapper", "no_cfunc_wrapper"])
-def test_unknown_options_are_omitted(name, monkeypatch):
-    known = numba_internals._known(**numba_internals.INLINED)
-    assert name in known
-    monkeypatch.setattr(numba_internals, "_options", Lacking(numba_internals._options, name))
-    fewer = numba_internals._known(**numba_internals.INLINED)
-    assert fewer == {key: value for key, value in known.items() if key != name}
-    assert numba.njit(**fewer)(doubled).py_func is doubled
-    inner = numba.njit(**fewer)(doubled)
-    assert numba.njit(lambda x: inner(x))(3) == 6
-
-
 @pytest.mark.parametrize("missing", [*range(len(CpuCode.needs)), "dumps"])
 def test_kernels_that_cannot_be_stored_run(missing, monkeypatch):
     if missing == "dumps":
@@ -147,18 +129,6 @@ def test_kernels_that_cannot_be_stored_run(missing, monkeypatch):
     found = kernel(doubled)
     assert found(4) == 8
     assert not found.stats.cache_path
-
-
-@pytest.mark.parametrize("manager", [None, SimpleNamespace()])
-def test_stored_code_is_loaded_without_the_memory_manager(manager, monkeypatch):
-    dispatcher = compiled()
-    code = CpuCode(doubled, "a module")
-    value = code.saved(dispatcher.overloads[(types.int64,)])
-    monkeypatch.setattr(numba_internals, "found", lambda module, name: manager)
-    with code.loading(dispatcher.targetctx):
-        loaded = code.loaded(dispatcher.targetctx, value)
-    assert loaded.signature.args == (types.int64,)
-    assert loaded.entry_point(21) == 42
 
 
 def test_threads_are_counted_with_numbas_lock(monkeypatch):

@@ -11,40 +11,6 @@ from tests.gridcut import oracles
 OFFSETS = [(0, 1), (1, -1), (0, -1)]  # four arcs per pixel
 
 
-@pytest.mark.parametrize(("dtype", "masked"), [(np.int64, None), (np.int64, "random"), (np.float64, "random")])
-def test_changes_up_and_down(method, dtype, masked):
-    rng = np.random.default_rng(31)
-    name, parameters = oracles.METHODS[method]
-    shape = (9, 11)
-    source, sink, edges, mask = oracles.random_problem(rng, shape, OFFSETS, dtype, high=30, mask=masked)
-    edges = {o: np.broadcast_to(c, shape).copy() for o, c in edges.items()}
-    solver = gridcut.Solver(source, sink, edges, mask=mask, method=name, **parameters)
-    for step in range(12):
-        cut = solver.solve()
-        cut.check()
-        assert cut.value == oracles.value_of(source, sink, edges, mask)
-        assert (cut.labels == oracles.solve(source, sink, edges, mask=mask).labels).all()
-        if step % 4 == 3:
-            oracles.check_flow(cut, source, sink, edges, mask)
-        part = rng.random(shape) < rng.choice([0.05, 0.5])
-        new = rng.integers(0, rng.choice([2, 60]), shape).astype(dtype)
-        which = step % 4
-        if which == 0:
-            source = np.where(part, new, source)
-            solver.update(source=source)
-        elif which == 1:
-            sink = np.where(part, new, sink)
-            source = np.where(part, new[::-1], source)
-            solver.update(source=source, sink=sink)
-        elif which == 2:
-            offset = OFFSETS[rng.integers(len(OFFSETS))]
-            edges[offset] = np.where(part, new, edges[offset])
-            solver.update(edges={offset: edges[offset]})
-        else:
-            source[part] = new[part]
-            solver.update(source=new[part], where=part if step % 8 == 3 else np.nonzero(part))
-
-
 def test_capacities_that_need_wider_integers(device):
     rng = np.random.default_rng(32)
     source, sink, edges, _ = oracles.random_problem(rng, (6, 7), OFFSETS[:2], np.int64, high=200, density=1.0)
@@ -95,22 +61,6 @@ def test_methods_alternate_on_one_solver(device):
         cut = solver.solve(method=name, **parameters)
         cut.check()
         assert cut.value == oracles.value_of(source, sink, edges)
-
-
-def test_interrupted_solve_leaves_a_valid_state(method):
-    rng = np.random.default_rng(35)
-    source, sink, edges, _ = oracles.random_problem(rng, (20, 21), OFFSETS, high=40)
-    name, parameters = oracles.METHODS[method]
-    solver = gridcut.Solver(source, sink, edges, method=name, **parameters)
-
-    def stop(stats):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solver.solve(callback=stop)
-    cut = solver.solve()
-    cut.check()
-    assert cut.value == oracles.value_of(source, sink, edges)
 
 
 @pytest.mark.parametrize(
@@ -190,29 +140,6 @@ def test_whole_arrays_change_as_in_a_cold_solve(dtype, masked, shape):
         cold = oracles.solve(source, sink, edges, mask=mask)
         assert cut.value == cold.value
         assert (cut.labels == cold.labels).all()
-
-
-def test_several_updates_before_a_solve():
-    rng = np.random.default_rng(38)
-    source, sink, edges, _ = oracles.random_problem(rng, (14, 15), OFFSETS, high=40)
-    edges = {offset: np.broadcast_to(values, (14, 15)).copy() for offset, values in edges.items()}
-    solver = gridcut.Solver(source, sink, edges, device="cpu")
-    solver.solve()
-    for _ in range(3):
-        source, sink = rng.integers(0, 40, (2, 14, 15))
-        solver.update(source=source)  # without a list of pixels
-        source[3, 4] = 50
-        solver.update(source=50, where=(np.array([3]), np.array([4])))  # with one
-        solver.update(sink=sink)
-        cut = solver.solve()
-        cut.check()
-        assert (cut.labels == oracles.solve(source, sink, edges).labels).all()
-        edges = {offset: rng.integers(0, 40, (14, 15)) for offset in edges}
-        solver.update(source=source + 1, edges=edges)  # loads again
-        solver.update(source=source)
-        cut = solver.solve()
-        cut.check()
-        assert (cut.labels == oracles.solve(source, sink, edges).labels).all()
 
 
 def test_a_bad_edge_among_many_new_ones_changes_nothing():

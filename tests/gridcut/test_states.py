@@ -7,7 +7,6 @@ import pickle
 import random
 import threading
 import time
-import traceback
 from collections import Counter
 from functools import partial
 
@@ -70,35 +69,6 @@ def test_copies_are_independent(name, change, how, stage):
     again = COPIES[how](twin)
     judge(subject, again, after)
     judge(subject, twin, after)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-@pytest.mark.parametrize("stage", STAGES)
-@each_subject
-def test_a_forked_process_has_its_own(name, stage):
-    subject = SUBJECTS[name]
-    solver, start = subject.at(stage)
-
-    def change_and_judge():
-        *others, last = subject.changes.values()
-        for given in others:
-            twin = copy.copy(solver)
-            twin.update(**given)
-            judge(subject, twin, subject.updated(start, given))
-        solver.update(**last)
-        judge(subject, solver, subject.updated(start, last))
-
-    child = os.fork()
-    if not child:
-        try:
-            change_and_judge()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-    change_and_judge()
 
 
 # Errors at every line
@@ -425,11 +395,3 @@ def test_errors_at_every_line_of_flow_networks():
             fails_at(lambda: call(graph), k)  # noqa: B023
             found = (graph.get_edge_count(), graph.maxflow(), graph.get_grid_segments(np.arange(20)).tobytes())
             assert found in allowed, name
-
-
-def test_a_bad_structure_adds_no_edges():
-    graph = flow_network()
-    before = graph.get_edge_count(), flow_network().maxflow()
-    with pytest.raises(ValueError, match="0 or more"):
-        graph.add_grid_edges(np.arange(20).reshape(4, 5), 1, structure=[[0, 0, 0], [0, 0, 1], [0, -1, 0]])
-    assert (graph.get_edge_count(), graph.maxflow()) == before

@@ -129,17 +129,6 @@ def test_graphs(name, locked):
     assert np.array_equal(graph.toarray(), before)
 
 
-def test_matrices_that_share_their_indices():
-    for graph in (MATRICES["unsorted"], MATRICES["matrix"]):
-        n = graph.shape[0]
-        other = type(graph)((graph.data[::-1].copy(), graph.indices, graph.indptr), shape=graph.shape)
-        before = graph.toarray(), other.toarray()
-        maximum_flow(graph, 0, n - 1)
-        gridcut.graph_max_flow(other, np.ones(n, int), np.ones(n, int))
-        assert np.array_equal(graph.toarray(), before[0])
-        assert np.array_equal(other.toarray(), before[1])
-
-
 def test_networks():
     graph = networkx.gnp_random_graph(12, 0.4, seed=1, directed=True)
     for number, (u, v) in enumerate(graph.edges):

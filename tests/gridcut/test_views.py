@@ -23,11 +23,6 @@ def test_views_of_read_only_arrays(shape, dtype):
         assert not frozen.flags.writeable
 
 
-def test_a_view_keeps_its_memory_alive():
-    view = unmarked(np.frombuffer(bytes(range(200)), np.uint8))
-    assert view.tolist() == list(range(200))
-
-
 def test_read_only_costs_have_no_kernels_of_their_own():
     costs = np.random.default_rng(1).random((3, 4, 4))
     limit = np.full((3, 4), 0.5)

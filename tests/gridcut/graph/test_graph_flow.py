@@ -144,20 +144,6 @@ def test_an_infinite_capacity_may_be_the_first():
     assert cut.labels.tolist() == [True, False, True]
 
 
-def test_huge_terminals_leave_the_precision_to_the_arcs():
-    graph, source, sink = oracles.random_graph(27)
-    value, labels = oracles.graph_cut(graph, np.where(source > 0, 10**6, 0), np.where(sink > 0, 10**6, 0))
-    hard = [np.where(terminal > 0, 1e200, 0.0) for terminal in (source, sink)]
-    both = (source > 0) & (sink > 0)
-    hard[1][both] = 0
-    soft = [np.where(terminal > 0, 10**6, 0) for terminal in hard]
-    value, labels = oracles.graph_cut(graph, *soft)
-    cut = gridcut.graph_max_flow(graph * 0.1, *hard)
-    cut.check()
-    assert cut.value == pytest.approx(value * 0.1)
-    np.testing.assert_array_equal(cut.labels, labels)
-
-
 def test_tiny_and_huge_floats():
     graph, source, sink = oracles.random_graph(30)
     value, _ = oracles.graph_cut(graph, source, sink)

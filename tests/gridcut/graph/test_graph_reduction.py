@@ -117,30 +117,6 @@ def loaded(graph, source, sink):
     return load_graph(problem, lists_of(problem))[0]
 
 
-@pytest.mark.usefixtures("reduces_all")
-def test_what_is_removed():
-    """Two hubs with three chains between them, one from a hub to itself, and a leaf at an inner node of a chain."""
-    chains = [[0, 2, 1], [0, 3, 4, 1], [0, 1], [1, 5, 6, 1]]
-    ends = [pair for chain in chains for pair in zip(chain[:-1], chain[1:], strict=True)] + [(3, 7)]
-    tails, heads = np.array(ends).T
-    graph = scipy.sparse.coo_array((np.full(len(ends), 5), (tails, heads)), shape=(8, 8))
-    source, sink = np.zeros((2, 8), int)
-    source[0], sink[1] = 100, 100
-    residual = loaded(graph + graph.T, source, sink)
-    before = [array.copy() for array in residual[:3]]
-    reduction = graph_reduction.reduce_graph(residual)
-    assert reduction.leaves[::2].tolist() == [7]
-    assert reduction.chains.reshape(-1, 6)[:, [1, 4]].tolist() == [[2, 2], [3, 4]]
-    heads = [residual.arcs[residual.first[u] : residual.first[u + 1] : 4].tolist() for u in (0, 1)]
-    assert heads == [[1, 1, 1], [0, 0, 0, 5, 6]]
-    graph_reduction.restore_graph(residual, reduction, np.zeros(8, bool))
-    for array, same in zip(residual[:3], before, strict=True):
-        np.testing.assert_array_equal(array, same)
-    cut = gridcut.graph_max_flow(graph + graph.T, source, sink)
-    cut.check()
-    assert cut.value == 15
-
-
 def ladder(rungs):
     """Two parallel paths with rungs: few nodes with at most two neighbours."""
     nodes = np.arange(2 * rungs)

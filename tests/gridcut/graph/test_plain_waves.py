@@ -1,11 +1,10 @@
 """The plain version of waves on sparse graphs: the labels of every method, on a CPU, in the simulator and on a GPU."""
 
-import numpy as np
 import pytest
 import scipy.sparse
 
 import gridcut
-from gridcut.graph.plain_waves import minimum_cut, search, wave
+from gridcut.graph.plain_waves import minimum_cut
 from tests.gridcut import oracles
 
 
@@ -37,18 +36,3 @@ def test_labels_are_those_of_the_kernel():
 def test_labels_are_those_of_the_gpu():
     for problem in problems():
         compare(problem, device="cuda", method="waves")
-
-
-def test_excess_passes_all_levels_in_one_wave():
-    """A path 3 -> 2 -> 1 -> 0, and an arc 2 -> 1 that lets only 4 of 9 units pass."""
-    excess = [-8, 0, 0, 9]
-    residual = [{1: 0}, {0: 9, 2: 0}, {1: 4, 3: 0}, {2: 9}]
-    levels = search(excess, residual)
-    assert levels == [[0], [1], [2], [3], []]
-    wave(levels, {x: x for x in range(4)}, excess, residual)
-    assert excess == [-4, 0, 5, 0]
-    assert residual == [{1: 4}, {0: 5, 2: 4}, {1: 0, 3: 9}, {2: 0}]
-
-
-def test_empty_graph():
-    assert minimum_cut([], np.array([1, 0, 0]), np.array([0, 1, 0])).tolist() == [True, False, True]
