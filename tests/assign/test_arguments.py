@@ -30,17 +30,6 @@ def test_matrices_scipy_does_not_examine_are_refused(indptr, indices, message):
                 assign.solve(cost, **options)
 
 
-def test_damaged_blocks_and_coordinates_are_refused():
-    blocks = scipy.sparse.bsr_array(np.ones((4, 4)), blocksize=(2, 2))
-    blocks.indices[1] = 2
-    with pytest.raises(ValueError, match="cost: indices must be from 0 to 1; got 0 to 2"):
-        assign.solve(blocks)
-    pairs = scipy.sparse.coo_array(np.ones((2, 2)))
-    pairs.coords = (pairs.coords[0], np.array([0, 1, 0, 70000]))
-    with pytest.raises(ValueError, match="cost: column indices must be from 0 to 1"):
-        assign.solve(pairs)
-
-
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_duplicates_are_added_up_exactly(form):
     """Not in the dtype they are stored in, where they would wrap."""
@@ -118,20 +107,6 @@ def test_arrays_of_other_libraries_are_read():
     assert assign.solve(mixed).cost == 2.5
 
 
-@pytest.mark.parametrize("kind", ["Int64", "bfloat16"])
-def test_numbers_of_other_libraries_are_read_and_certified(kind):
-    """Nullable integers of pandas, of which numpy makes objects, and types of ml_dtypes."""
-    cost = np.random.default_rng(7).integers(0, 30, (4, 4))
-    if kind == "Int64":
-        table = pytest.importorskip("pandas").DataFrame(cost, dtype=kind)
-    else:
-        table = cost.astype(pytest.importorskip("ml_dtypes").bfloat16)
-    for found in (assign.solve(table), assign.solve_batch([table, table])):
-        found.check()
-    assert assign.solve(table).cost == assign.solve_batch([table]).cost[0] == oracles.best_cost(cost)
-    assert assign.solve_points(table, table).cost == 0
-
-
 MASKED = np.ma.array([[1, 9], [2, 3]], mask=[[True, False], [False, False]])
 
 
@@ -183,15 +158,6 @@ def test_parameters_are_refused_before_the_work(options, error, message):
         assign.solve(**{"cost": np.arange(9).reshape(3, 3), "device": "cpu", **options})
 
 
-def test_integers_of_any_type_and_size_are_parameters():
-    cost = np.random.default_rng(8).random((6, 6))
-    best = assign.solve(cost).cost
-    for options in ({"threads": np.int64(2)}, {"cycle": 2**62}, {"cycle": np.uint64(2**62)}, {"alpha": np.int32(7)}):
-        found = assign.solve(cost, method="lock_free", device="cpu", **options)
-        found.check()
-        assert found.cost == pytest.approx(best, rel=1e-12)
-
-
 @pytest.mark.parametrize("method", ["auto", "jonker_volgenant", "cost_scaling"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_mask_and_infinities_forbid_pairs_whatever_their_share(method, maximize):
@@ -212,15 +178,3 @@ def test_a_mask_and_infinities_forbid_pairs_whatever_their_share(method, maximiz
             cost[1, 1] = wrong
             with pytest.raises(ValueError, match=message):
                 assign.solve(cost, mask=mask, maximize=maximize, method=method)
-
-
-@pytest.mark.parametrize("dtype", [np.uint64, np.int64, np.uint8, bool, np.float16])
-def test_functions_of_scipy_without_entries(dtype):
-    for shape in ((0, 3), (3, 0), (0, 0)):
-        assert [len(part) for part in assign.linear_sum_assignment(np.zeros(shape, dtype))] == [0, 0]
-        if dtype != np.float16:
-            empty = scipy.sparse.csr_array(shape, dtype=dtype)
-            assert [len(part) for part in assign.min_weight_full_bipartite_matching(empty)] == [0, 0]
-    if dtype != np.float16:
-        with pytest.raises(ValueError, match="no full matching exists"):
-            assign.min_weight_full_bipartite_matching(scipy.sparse.csr_array((2, 2), dtype=dtype))

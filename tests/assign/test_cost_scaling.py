@@ -7,9 +7,7 @@ import pytest
 
 import assign
 from assign.core.infeasible import InfeasibleError
-from assign.papers.scaling.network import load, rows_of_dense
-from assign.papers.scaling.refine import UNMODIFIED
-from assign.papers.scaling.scale import new_stats, warm_epsilon
+from assign.papers.scaling.network import rows_of_dense
 from tests.assign import oracles
 
 
@@ -45,16 +43,6 @@ def test_prices_out_of_range_are_refused(module):
         solve_dense(module, cost)
 
 
-def test_unit_is_a_power_of_two_that_costs_are_rounded_to():
-    cost = np.array([[0.1, 0.2], [0.3, 0.7]])
-    task = load(*rows_of_dense(cost), 2, None, UNMODIFIED, 10)
-    unit = new_stats(task)["unit"]
-    assert np.frexp(unit)[0] == 0.5
-    back = task.network.c[:4] * unit
-    assert (np.abs(back - cost.ravel()) <= unit / 2).all()
-    assert abs(back - cost.ravel()).max() < 1e-15
-
-
 def test_rows_with_and_without_limit(module):
     """An infinite limit: that row must be matched."""
     cost = np.array([[5, 9], [1, 7]], np.float64)
@@ -75,16 +63,6 @@ def test_warm_start(name):
     again = oracles.solve(cost, method=name, device="cpu", start=cold)
     assert again.cost == cold.cost
     assert again.stats["refines"] < cold.stats["refines"]
-
-
-def test_warm_epsilon_is_that_of_the_greedy_flow():
-    cost = np.array([[0, 4], [0, 9]])
-    task = load(*rows_of_dense(cost), 2, None, UNMODIFIED, 10)
-    assert warm_epsilon(task, (np.zeros(2), np.zeros(2))) == 9 * task.multiplier
-    assert warm_epsilon(task, (np.zeros(2), np.array([-3, 0]))) == 6 * task.multiplier
-    assert warm_epsilon(task, (np.zeros(2), np.array([-5, 0]))) == 0
-    assert warm_epsilon(task, (np.zeros(2), np.array([0, -5]))) == task.largest  # 14: a cold start is better
-    assert (task.network.p == 0).all()
 
 
 def test_callback(module):

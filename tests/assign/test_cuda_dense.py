@@ -104,14 +104,6 @@ def test_simulated_warm_start():
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("options", [{"stop_share": 0}, {"timeout": 0}, {"first_eps": 100.0, "last_eps": 1}], ids=str)
-def test_simulated_options(options):
-    """However good the prices of the auction are, the result is optimal."""
-    cost = instance("fixed", 15, 15, 4)
-    solved(cost, **options)
-
-
-@pytest.mark.sim
 @pytest.mark.parametrize(("is_integer", "squared"), [(False, True), (True, False)])
 def test_simulated_points(is_integer, squared):
     from assign.dense.dense_cuda import solve_points

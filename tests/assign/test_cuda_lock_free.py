@@ -80,57 +80,6 @@ def test_costs_on_the_gpu_give_results_there():
     assert (cost - u[:, None] - v >= 0).all()
 
 
-@sim
-def test_the_host_finds_the_edges_the_device_fixed():
-    """Both keep their lists in the same order."""
-    from assign.papers.scaling.network import load
-    from assign.papers.scaling.refine import fix_arcs
-    from gridcut.device.arrays import download
-
-    module = lock_free()
-    cost = np.random.default_rng(2).integers(0, 100, (5, 6))
-    task, alone = (load(*rows_of_dense(cost), 6, None, module.RULES, 10) for _ in range(2))
-    network, threshold = task.network, 60 * task.multiplier
-    device = module.Device(network, 32, 100)
-    found = device.fix(network, threshold)
-    assert found == fix_arcs(alone.network, threshold) > 0
-    for name in ("last", "head", "mate", "c", "u_f"):
-        assert (download(getattr(device, name)) == getattr(network, name)).all(), name
-        assert (getattr(alone.network, name) == getattr(network, name)).all(), name
-
-
-@sim
-def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
-    """A race that the proof rules out: an edge below -eps when f is a flow."""
-    from assign.papers.scaling.network import load
-    from assign.papers.scaling.scale import new_stats
-    from gridcut.device.arrays import upload
-    from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
-
-    module = lock_free()
-    cost = np.random.default_rng(4).integers(0, 100, (5, 5))
-    task = load(*rows_of_dense(cost), 5, None, module.RULES, 10)
-    network, stats = task.network, new_stats(task, module.COUNTS)
-    device = module.Device(network, 32, 10**6)
-    honest = module.Device.run
-
-    def spoiled(self, waiting, eps):
-        state = honest(self, waiting, eps)
-        self.fetch(network)
-        network.p[:5] -= np.arange(5) * 5 * eps
-        self.p = upload(network.p)
-        return state
-
-    module.refine(device, network, 50, stats, True)
-    assert stats["repairs"] == 0
-    monkeypatch.setattr(module.Device, "run", spoiled)
-    module.refine(device, network, 50, stats, True)
-    assert stats["repairs"] == 1
-    device.fetch(network)
-    assert is_flow(network)
-    assert is_epsilon_optimal(network, -50, -50)
-
-
 @gpu
 @pytest.mark.parametrize("shape", [(1, 1), (7, 7), (40, 55), (300, 300), (100, 160)])
 @pytest.mark.parametrize("kind", ["few", "wide", "distance", "sums"])

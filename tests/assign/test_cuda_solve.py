@@ -176,40 +176,6 @@ def test_starts_that_are_far_off(where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_starts_as_large_as_costs_written_for_never(where):
-    rng = np.random.default_rng(7)
-    for shape in SHAPES[1:]:
-        cost, never = rng.random(shape), np.zeros(shape, bool)
-        never[0, 1:] = True
-        given = np.where(never, 1e20, cost)
-        for costs in (given, on_gpu(given)):
-            found = certified(costs, start=[rng.normal(size=size) * 1e21 for size in shape])
-            assert found.cost == pytest.approx(oracles.best_cost(np.where(never, np.inf, cost)), rel=1e-13)
-
-
-@pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("item", [6, 7])
-def test_costs_written_for_never(where, item):
-    """Prices as large as they are would round all other costs away: the auction's are not used then."""
-    rng = np.random.default_rng(40)
-    cost = (rng.random((8, 3, 3)) - 0.3).astype(np.float32)
-    never = rng.random(cost.shape) < 0.5
-    found = certified(np.where(never[item], np.float32(1e30), cost[item]))
-    assert found.cost == pytest.approx(oracles.best_cost(np.where(never[item], np.inf, cost[item])), rel=1e-6)
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_a_start_does_not_hide_that_there_is_no_assignment(where):
-    inf = np.inf
-    for cost in (np.array([[inf, inf]]), np.array([[1.0, 2.0, 3.0], [inf, inf, inf]]), np.array([[inf, inf], [1, 2]])):
-        for given in (cost, cost.T.copy()):
-            n, m = given.shape
-            for scale in (0.0, -1e3):
-                with pytest.raises(assign.InfeasibleError):
-                    certified(on_gpu(given), start=(np.full(n, scale), np.full(m, scale)))
-
-
-@pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, monkeypatch):
     """Problems that are solved one by one: their results are GPU arrays like the others."""

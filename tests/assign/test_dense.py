@@ -52,21 +52,6 @@ def test_large_infeasible_matrix_reports_its_deficient_rows():
     np.testing.assert_array_equal(raised.value.cols, range(99))
 
 
-@pytest.mark.parametrize("family", ["u1e6", "geometric 1e3", "tracking", "Machol-Wien"])
-@pytest.mark.parametrize("share", [0.5, 1.0])
-def test_medium_rectangles_limits_and_start_prices(family, share):
-    """From the prices of the problem, of a similar one, and from any."""
-    rng = np.random.default_rng(6)
-    cost = np.ascontiguousarray(FAMILIES[family](150, rng)[: int(150 * share)], dtype=np.int64)
-    n, m = cost.shape
-    other = np.maximum(cost + rng.integers(-3, 4, cost.shape), 0)
-    for limit in (None, np.full(n, int(np.quantile(cost, 0.02)))):
-        own, similar = solved(cost, limit), solved(other, limit)
-        random = rng.integers(-1000, 1000, n), rng.integers(-1000, 1000, m)
-        for start in (own, similar, random, (np.full(n, 10**7), np.full(m, 10**7))):
-            solved(cost, limit, start=start)
-
-
 def test_optimal_start_prices_need_few_searches():
     cost = FAMILIES["geometric 1e6"](300, np.random.default_rng(0)).astype(np.int64)
     cold = solved(cost)
@@ -109,20 +94,6 @@ def counted(module, started):
         run_threads(work, count)
 
     return run
-
-
-@pytest.mark.slow  # the dense solver for int32
-@pytest.mark.parametrize("shape", [(40, 40), (30, 90), (150, 150)], ids=str)
-def test_all_of_int32(shape):
-    """Differences of costs need more than 31 bits, but lists are first built in 32."""
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        low, high = -(2**31), 2**31 - 1
-        cost = rng.integers(low, high, shape, endpoint=True, dtype=np.int32)
-        cost[rng.random(shape) < 0.1] = low
-        cost[rng.random(shape) < 0.1] = high
-        solved(cost)
-        solved(cost, start=(np.zeros(shape[0], np.int64), rng.integers(low, high, shape[1])))
 
 
 @pytest.mark.parametrize("family", ["u100", "u1e6", "tracking", "Machol-Wien", "permuted diagonal"])

@@ -5,9 +5,9 @@ import pytest
 
 from assign.papers import lock_free
 from assign.papers.lock_free import EMPTY, make_queue, put, put_active, take
-from assign.papers.scaling.network import load, rows_of_dense, unload
+from assign.papers.scaling.network import load, rows_of_dense
 from assign.papers.scaling.refine import MIN_PRICE, empty, saturate
-from assign.papers.scaling.scale import new_stats, refinements
+from assign.papers.scaling.scale import new_stats
 from gridcut.device import kernel, run_threads
 from tests.assign import oracles
 from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
@@ -24,37 +24,6 @@ def test_any_number_of_threads_and_any_cycle(threads, cycle):
         assert found.stats["refines"] > 0
         assert found.stats["threads"] == threads
         assert found.stats["rounds"] >= found.stats["refines"]
-
-
-def test_a_short_cycle_takes_more_rounds_and_updates_prices():
-    cost = np.random.default_rng(0).integers(0, 10**6, (50, 50))
-    short = oracles.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2)
-    assert short.stats["rounds"] > 2 * short.stats["refines"]
-    assert 0 < short.stats["price_updates"] <= short.stats["refines"]
-    without = oracles.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2, price_updates=False)
-    assert without.stats["price_updates"] == 0
-    whole = oracles.solve(cost, method="lock_free", device="cpu", threads=1)
-    assert whole.stats["rounds"] == whole.stats["refines"]
-    assert whole.stats["repairs"] == 0
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_refine_ends_with_an_epsilon_optimal_flow(threads):
-    """After every Refine, on larger problems where threads meet."""
-    rng = np.random.default_rng(3)
-    for kind in ("few", "wide", "product", "sums"):
-        cost = oracles.random_cost(rng, (60, 70), kind)
-        task = load(*rows_of_dense(cost), 70, None, lock_free.RULES, 10)
-        stats = new_stats(task, lock_free.COUNTS)
-
-        def refine(network, eps, stats):
-            lock_free.refine(network, eps, stats, threads=threads)
-
-        for eps in refinements(task, refine, lock_free.RULES, task.largest, stats, alpha=10):
-            assert is_flow(task.network)
-            assert is_epsilon_optimal(task.network, -eps, -eps)
-        col, u, v = unload(task)
-        assert cost[np.arange(60), col].sum() == oracles.best_cost(cost) == u.sum() + v[col].sum()
 
 
 def test_what_a_round_leaves_too_low_is_repaired(monkeypatch):

@@ -9,7 +9,7 @@ import scipy.sparse
 
 import assign
 from assign.core.problem import Dense, check_problem
-from assign.methods import METHODS, Choice, choose
+from assign.methods import METHODS, choose
 from gridcut.device.choose import Implementation
 
 FOLDERS = {
@@ -41,29 +41,6 @@ def test_parameters_are_the_keywords_of_the_solver(name, form, device):
         if p.kind is p.KEYWORD_ONLY and p.name not in (*CONTEXT, *INTERNAL)
     ]
     assert METHODS[name].find(form, device).parameters == tuple(keywords)
-
-
-@pytest.mark.parametrize(("name", "form", "device"), ENTRIES)
-def test_entry_calls_its_solver(monkeypatch, name, form, device):
-    calls = []
-    monkeypatch.setattr(
-        solver_of(name, form, device), "solve", lambda *arrays, **keywords: calls.append((arrays, keywords))
-    )
-    cost = np.array([[1, 2, 3], [4, 5, 6]])
-    problem = check_problem(
-        cost if form == "dense" else scipy.sparse.csr_array(cost), mask=None, maximize=False, max_cost=None
-    )
-    entry = METHODS[name].find(form, device)
-    given = {parameter: object() for parameter in entry.parameters}
-    chosen = Choice(device, name, METHODS[name], entry)
-    chosen.solve(problem.costs, "limit", "start", "callback", **given)
-    ((arrays, keywords),) = calls
-    assert keywords == {"limit": "limit", "start": "start", "callback": "callback", **given}
-    if len(arrays) == 1:
-        assert arrays[0].tolist() == cost.tolist()
-    else:
-        indptr, indices, costs, columns = arrays
-        assert scipy.sparse.csr_array((costs, indices, indptr), shape=(2, columns)).toarray().tolist() == cost.tolist()
 
 
 def test_small_problems_do_not_start_a_driver(monkeypatch):

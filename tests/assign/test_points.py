@@ -8,7 +8,6 @@ import assign
 from assign.core import certificate_points
 from assign.core.certificate_costs import DenseCosts
 from assign.points import _prefer_gpu
-from assign.sparse import nearest
 from assign.sparse.nearest import BLOCK, METRICS, solve_points
 from tests.assign.oracles import best_cost, proved
 
@@ -45,34 +44,6 @@ def test_many_blocks(metric, n, m):
     proved(cdist(x, y, metric), *solve_points(x, y, metric, neighbours=3)[:3])
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("kind", ["uniform", "clusters", "lattice"])
-def test_search_finds_the_pairs_of_the_matrix(metric, kind, monkeypatch):
-    """The lists of all rows, or of some, hold the largest values, and bound all others."""
-    monkeypatch.setattr(nearest, "CHUNK", 4 * BLOCK)
-    rng = np.random.default_rng(len(kind))
-    for _ in range(8):
-        n, m, d, size = (int(rng.integers(1, most)) for most in (900, 900, 4, 12))
-        x, y = some_points(rng, n, d, kind), some_points(rng, m, d, kind)
-        low, high = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
-        (order_x, tree_x), (order_y, tree_y) = nearest.tree_of(x, low, high), nearest.tree_of(y, low, high)
-        v = -0.1 * rng.random(m)
-        value = v - cdist(x[order_x], y[order_y], metric)
-        u = np.where(rng.random(n) < 0.5, 0.05 * rng.random(n) - value.max(axis=1), -np.inf)
-        value += u[:, None]
-        least = float(rng.choice([-0.2, -0.05, 1e-9]))
-        indptr, columns, largest, smallest = nearest.search(
-            tree_x, tree_y, u, v, METRICS.index(metric), least, size
-        )  # fmt: skip
-        for i in range(n):
-            mine = columns[indptr[i] : indptr[i + 1]]
-            assert (np.diff(mine) > 0).all()
-            ranked = np.sort(value[i])[::-1][:size]
-            np.testing.assert_allclose(np.sort(value[i, mine])[::-1], ranked[ranked > least], atol=1e-12)
-            assert largest[i] == pytest.approx(max(ranked[0], least), abs=1e-12)
-            assert smallest[i] == pytest.approx(max(ranked[-1], least) if m >= size else least, abs=1e-12)
-
-
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("start", [False, True])
 def test_moved_points_need_few_searches(d, start):
@@ -98,16 +69,6 @@ def test_points_that_did_not_move_need_one_round(metric, places):
     found = solve_points(x, y, metric)
     proved(cdist(x, y, metric), *found[:3])
     assert found[3]["rounds"] == 1
-
-
-def test_all_rows_want_the_same_columns():
-    """A crowd next to a few columns, the others far away: most of the required pairs are not nearest neighbours."""
-    rng = np.random.default_rng(1)
-    x = 0.01 * rng.random((150, 2))
-    y = np.concatenate((0.01 * rng.random((5, 2)), 10 + rng.random((160, 2))))
-    found = solve_points(x, y, neighbours=2)
-    assert found[3]["rounds"] > 1
-    proved(cdist(x, y), *found[:3])
 
 
 @pytest.mark.parametrize("far", [1e6, 1e15])
@@ -151,19 +112,6 @@ def test_certificate_needs_no_matrix(monkeypatch):
     assert (costs.slacks(apart, np.zeros(len(y)), 1e-12) >= -1e-12).all()
     apart[12345] *= 1.001
     assert np.flatnonzero(costs.slacks(apart, np.zeros(len(y)), 1e-12) < -1e-12).tolist() == [12345]
-
-
-@pytest.mark.parametrize("origin", [0, 1e8])
-def test_squared_distances_of_sets_that_are_apart(origin):
-    """They cost as few rounds as sets that overlap; earlier prices are those of the caller's points."""
-    rng = np.random.default_rng(3)
-    x, y = origin + rng.random((300, 2)), origin + rng.random((300, 2)) + (50, -20)
-    found = solve_points(x, y, "sqeuclidean")
-    proved(cdist(x, y, "sqeuclidean"), *found[:3])
-    assert found[3]["rounds"] == solve_points(x, y - (50, -20), "sqeuclidean")[3]["rounds"]
-    again = solve_points(x, y, "sqeuclidean", start=found[1:3])
-    proved(cdist(x, y, "sqeuclidean"), *again[:3])
-    assert again[3]["bids"] <= found[3]["bids"] / 10
 
 
 @pytest.mark.parametrize(
