@@ -72,21 +72,6 @@ def test_rating_decides_what_is_matched_next():
     np.testing.assert_allclose(found.levels[-1].graph.toarray(), merged(graph, found.labels()))
 
 
-def test_expansion_limits_levels_and_vertex_weights():
-    """By weight alone one region absorbs its neighbours, and a star remains."""
-    rng = np.random.default_rng(1)
-    graph = grid(64, 64)
-    weight = np.exp(-rng.random((64 * 64, 64 * 64)))
-    weight = (weight + weight.T)[graph.nonzero()]
-    found = hierarchy(graph, 40, weight=weight)
-    assert found.vertex_counts[-1] == 40
-    assert len(found.levels) < 20
-    assert found.levels[-1].vertex_weight.max() < 10 * 64 * 64 / 40
-    # With equal vertex weights it is the matching by weight.
-    plain = hierarchy(graph, 40, weight=weight, rating="weight")
-    np.testing.assert_array_equal(found.labels(0), plain.labels(0))
-
-
 def test_any_number_of_vertices_between_the_levels():
     rng = np.random.default_rng(2)
     graph = grid(9, 11)

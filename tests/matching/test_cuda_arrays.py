@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.core.graph_input import bipartite_graph
 from tests.matching import oracles
 from tests.matching.gpu_arrays import WHERE, check_copies, gpu, library_of, there
 
@@ -66,33 +65,6 @@ def test_arrays_of_any_kind(where, how):
         rows, cols = (a.copy_to_host() for a in found.pairs)
         assert (row_match[rows] == cols).all()
         assert sum(len(part.copy_to_host()) for part in found.vertex_cover()) == size
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_both_sides_equal_the_input(where):
-    """Both sides, and their copies on the host, in any order of the entries."""
-    from gridcut.device.arrays import download
-    from matching.core.device_graph_cuda import device_graph
-
-    rng = np.random.default_rng(2)
-    for matrix in random_matrices(rng, where):
-        expected = bipartite_graph((matrix.indptr, matrix.indices, matrix.shape))
-        for form in ("csr", "csc"):
-            given = matrix if form == "csr" else scipy.sparse.csc_array(matrix)
-            held = SimpleNamespace(
-                format=form, indptr=there(given.indptr), indices=there(given.indices), shape=given.shape
-            )
-            graph = device_graph(held)
-            assert (graph.shape, graph.edges) == (expected.shape, expected.edges)
-            for name in ("row_ptr", "row_adj", "col_ptr", "col_adj"):
-                assert (getattr(graph.host(), name) == getattr(expected, name)).all()
-            if not graph.edges:
-                continue
-            for side in ("row", "col"):
-                ptr, adj = (download(getattr(graph.lists, f"{side}_{name}")) for name in ("ptr", "adj"))
-                assert (ptr == getattr(expected, f"{side}_ptr")).all()
-                lists = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-                assert (adj[np.lexsort((adj, lists))] == getattr(expected, f"{side}_adj")).all()
 
 
 @pytest.mark.parametrize("where", WHERE)

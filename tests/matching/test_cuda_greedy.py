@@ -71,36 +71,6 @@ def test_parallel_equals_cpu(where, kind):
             assert stats["rounds"] <= parameters.get("rounds", 256)
 
 
-@pytest.mark.sim
-def test_delayed_load_of_the_lengths(monkeypatch):
-    """A block that leaves after a round may load the lengths of this round's slot at any later moment.
-
-    The two lengths of one word never add up to more than the active vertices of the round, however late the word is
-    read. Halves of different moments do, so two separate loads would be wrong.
-    """
-    solver = parallel_cuda()
-    sums, halves = [], []
-    for seed in range(6):
-        graph = checked(np.random.default_rng(seed), 40, 3, "plain")
-        moments = []  # (slot of the round, all slots), at each load of the lengths by thread 0
-
-        def load(array, i, moments=moments):
-            if solver.cuda.grid(1) == 0:
-                moments.append((i - solver.LENGTHS, array[solver.LENGTHS : solver.LENGTHS + 3].copy()))
-            return array[i]
-
-        monkeypatch.setattr(solver, "relaxed_load", load)
-        matched(graph, solver.solve, seed=seed)
-        for k, (slot, slots) in enumerate(moments):
-            n_blue, n_red = (int(length(slots[slot])) for length in (solver.n_blue_of, solver.n_red_of))
-            for _, later in moments[k:]:
-                blue_later, red_later = (int(length(later[slot])) for length in (solver.n_blue_of, solver.n_red_of))
-                sums.append(blue_later + red_later - n_blue - n_red)
-                halves.append(max(n_blue + red_later, blue_later + n_red) - n_blue - n_red)
-    assert max(sums) == 0
-    assert max(halves) > 0
-
-
 @gpu
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_runs_on_a_gpu_agree(kind):

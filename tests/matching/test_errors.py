@@ -75,18 +75,6 @@ def test_masked_indices_are_rejected(name):
         READERS[name](masked)
 
 
-@pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8, ">u4"])
-def test_indices_of_any_integer_dtype(kind):
-    good = (GENERAL.indptr.astype(kind), GENERAL.indices.astype(kind), GENERAL.shape)
-    assert matching.maximum(good).cardinality == 8
-    matching.greedy(good).check()
-    high = GENERAL.indices.astype(np.uint64)
-    high[3] = 2**64 - 1
-    for name in ("maximum", "greedy"):
-        with pytest.raises(ValueError, match="outside 0|must lie in 0"):
-            READERS[name]((GENERAL.indptr, high, GENERAL.shape))
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_threads(name):
     function, graph = FUNCTIONS[name]
@@ -185,52 +173,6 @@ def test_parameters(name, keywords, kind, message):
         function(graph, **keywords)
 
 
-def test_every_parameter_of_a_method_is_checked():
-    """On both devices, from the sources, since CUDA modules cannot be imported everywhere."""
-    import ast
-    from pathlib import Path
-
-    from matching.core.parameters import CHECKS
-
-    here = Path(matching.__file__).parent
-    known = {*CHECKS, "threads", "seed", "relabel"}
-    for path in [
-        path for folder in ("papers", "portfolio", "forest", "general") for path in here.glob(f"{folder}/*.py")
-    ]:
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and node.name in ("solve", "search"):
-                assert {argument.arg for argument in node.args.kwonlyargs} <= known, path
-
-
-def test_weights_of_vertices_up_to_the_limit():
-    path = (np.array([0, 1, 2]), np.array([1, 0]), (2, 2))
-    for weight in ([2**62, 2**62 - 1], np.array([2**63 - 1, 0], np.uint64)):
-        coarse = matching.coarsen(path, vertex_weight=weight)
-        coarse.check()
-        assert coarse.vertex_weight.tolist() == [2**63 - 1]
-    assert matching.coarsen(path, vertex_weight=[True, True]).vertex_weight.tolist() == [2]
-
-
-def test_hierarchy_of_light_vertices():
-    """The expansion of an edge between them is beyond floats, unless all are scaled."""
-    path = sp.diags_array([[1e300] * 5, [1e300] * 5], offsets=[-1, 1], format="csr")
-    assert matching.hierarchy(path, vertex_weight=[1e-300] * 6).vertex_counts[-1] == 1
-    assert matching.hierarchy(path, vertex_weight=[5e-324, 1e300] * 3).vertex_counts[-1] == 1
-
-
-def test_sums_of_narrow_integers_are_exact():
-    """Of entries stored twice, in any format that can hold them."""
-    row, col = [0, 0, 1, 1], [1, 1, 0, 0]
-    coo = sp.coo_array((np.full(4, 100, np.int8), (row, col)), shape=(2, 2))
-    csr = sp.csr_array((np.full(4, 2**31 - 1, np.int32), [1, 1, 0, 0], [0, 2, 4]), shape=(2, 2))
-    csc = sp.csc_array((np.full(4, 200, np.uint8), [1, 1, 0, 0], [0, 2, 4]), shape=(2, 2))
-    for graph, total in ((coo, 200), (csr, 2**32 - 2), (csc, 400)):
-        found = matching.greedy(graph)
-        found.check()
-        assert found.weight == total
-        assert matching.hierarchy(graph).vertex_counts == (2, 1)
-
-
 def test_check_of_hierarchies_without_graphs():
     found = matching.hierarchy(GENERAL, 2, graphs=False)
     with pytest.raises(ValueError, match=r"no graph was kept.*check\(graph"):
@@ -261,20 +203,6 @@ def test_bipartite_graphs_are_checked_by_their_constructor():
     ):
         with pytest.raises(kind, match=message):
             matching.BipartiteGraph(*arguments)
-
-
-def test_the_form_of_the_solvers():
-    """Lists of both sides are sorted and without duplicates."""
-    graph = matching.bipartite_graph((np.array([0, 5, 5, 7]), np.array([3, 1, 3, 0, 1, 2, 2]), (3, 4)))
-    assert graph.row_ptr.tolist() == [0, 3, 3, 4]
-    assert graph.row_adj.tolist() == [0, 1, 3, 2]
-    assert graph.col_ptr.tolist() == [0, 1, 2, 3, 4]
-    assert graph.col_adj.tolist() == [0, 0, 2, 0]
-    assert graph.row_ptr.dtype == graph.col_ptr.dtype == np.int64
-    assert graph.row_adj.dtype == graph.col_adj.dtype == np.int32
-    assert matching.bipartite_graph(graph) is graph
-    assert graph.transposed.shape == (4, 3)
-    assert graph.edges == 4
 
 
 @pytest.mark.parametrize(

@@ -151,30 +151,3 @@ def test_plain_version_finds_the_same_partners(device, select):
         assert plain == list(found.partner)
         if device == "cpu":
             assert sum(found.stats["matched"]) == 2 * found.cardinality
-
-
-@pytest.mark.parametrize("degree", [5, 40])
-def test_random_neighbours_match_the_share_of_the_paper(degree):
-    """Equation 2: 63.6 % of the vertices of a random graph are matched in the first round, whatever the degree."""
-    n = 20_000
-    low, high = np.random.default_rng(degree).integers(0, n, (2, n * degree // 2))
-    low, high = low[low != high], high[low != high]
-    graph = scipy.sparse.csr_array((np.ones(2 * len(low), bool), (np.r_[low, high], np.r_[high, low])), shape=(n, n))
-    shares = {}
-    for select in ("first", "random"):
-        found = greedy(graph, method="parallel", select=select)
-        found.check()
-        shares[select] = found.stats["matched"][0] / n
-    assert shares["first"] < 0.56 < 0.59 < shares["random"] < 0.65
-
-
-def test_orders_of_several_blocks(monkeypatch):
-    monkeypatch.setattr(order, "BLOCK", 16)
-    graph = random_weighted(np.random.default_rng(22), 90, 0.1)
-    places = np.array(order_of(90, 4))
-    assert sorted(places) == list(range(90))
-    # Blocks stay contiguous, and each one is permuted.
-    assert np.count_nonzero(np.diff(places // 16)) == 5
-    assert all((np.diff(places[places // 16 == block]) < 0).any() for block in range(6))
-    for method in ("random", "weighted"):
-        greedy(graph, method=method, seed=4).check()

@@ -9,7 +9,7 @@ from matching.general import general_graph, locally_dominant
 from matching.general.general_graph import check_graph
 from matching.general.greedy_matching import greedy
 from matching.general.greedy_methods import GREEDY_METHODS
-from tests.matching.oracles import KINDS, complete, random_weighted, star, weighted_path
+from tests.matching.oracles import KINDS, random_weighted, weighted_path
 
 
 def test_unsorted_and_duplicate_entries():
@@ -66,41 +66,6 @@ def test_bool_weights_weigh_1_and_0():
         found = greedy(given, path.data)
         found.check()
         assert (found.pairs.tolist(), found.weight) == ([[1, 2]], 1)
-
-
-def test_survey_detects_errors_at_every_position():
-    """Entries are scanned 1024 at a time, across the ends of rows."""
-    rng = np.random.default_rng(23)
-    hubs = scipy.sparse.block_diag([complete(90, rng.random(4005)), star(1500), scipy.sparse.csr_array((40, 40))])
-    graph = scipy.sparse.csr_array(hubs)
-    graph.sort_indices()
-    ptr, adj, data = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data
-    bits = data.view(np.uint64)
-    row = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    found = general_graph.survey(ptr, adj, bits, *general_graph.FACTORS, 0, len(ptr) - 1)
-    assert found == (general_graph.CLEAN, 0, bits.max())
-    expected = greedy(graph).partner
-    for k in (1, 1022, 1023, 1024, 1025, 2047, 2048, 2049, 4096, len(adj) - 1):
-        if row[k - 1] == row[k]:
-            other = np.arange(len(adj))
-            other[[k - 1, k]] = k, k - 1
-            assert (
-                general_graph.survey(ptr, adj[other], bits, *general_graph.FACTORS, 0, len(ptr) - 1)[0]
-                == general_graph.UNSORTED
-            )
-            turned = scipy.sparse.csr_array((data[other], adj[other], ptr), shape=graph.shape)
-            np.testing.assert_array_equal(greedy(turned).partner, expected)
-        for entry, kind in (
-            (row[k], general_graph.LOOPS),
-            (-1, general_graph.OUTSIDE),
-            (len(ptr), general_graph.OUTSIDE),
-        ):
-            changed = adj.copy()
-            changed[k] = entry
-            assert general_graph.survey(ptr, changed, bits, *general_graph.FACTORS, 0, len(ptr) - 1)[0] >= kind
-        changed = bits.copy()
-        changed[k] += 1
-        assert general_graph.survey(ptr, adj, changed, *general_graph.FACTORS, 0, len(ptr) - 1)[1] != 0
 
 
 def test_negative_zeros_are_zeros():

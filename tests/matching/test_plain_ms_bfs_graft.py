@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.forest.plain_ms_bfs_graft import Forest, solve
+from matching.forest.plain_ms_bfs_graft import solve
 
 
 def graphs():
@@ -44,17 +44,3 @@ def test_cardinality_is_that_of_the_kernel():
 def test_cardinality_is_that_of_the_gpu():
     for graph in graphs():
         compare(graph, "cuda")
-
-
-def test_renewed_columns_join_the_tree_that_remains():
-    """Rows 0 and 2 have an edge to column 0, row 1 to column 1: row 2 finds no path, and its tree takes column 0."""
-    forest = Forest([[0], [1], [0]], [[0, 2], [1]])
-    forest.grow(forest.make_roots())
-    assert forest.leaf == {0: 0, 1: 1}
-    forest.augment_trees()
-    assert forest.mate_x == [0, 1, -1]
-    assert forest.renew() == [0, 1]
-    assert forest.childless_roots() == 1
-    assert forest.graft([0, 1]) == [0]
-    assert forest.root_y == [2, -1]
-    assert forest.root_x == [2, -1, 2]

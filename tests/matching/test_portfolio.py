@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import matching
 from matching.core.certificate import certify, certify_pairs
@@ -13,7 +12,6 @@ from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
-from matching.portfolio.portfolio import frontier_growth
 from tests.matching import oracles
 
 
@@ -26,27 +24,6 @@ def sides(graph, with_columns):
     return graph.row_ptr, graph.row_adj, *by_col
 
 
-@pytest.mark.parametrize("with_columns", [False, True])
-def test_search_of_larger_graphs(with_columns):
-    """Long queues, wide levels and many phases; grafting if the trees without a path are large."""
-    rng = np.random.default_rng(2)
-    for graph in (
-        oracles.uniform(20_000, 3, rng),
-        oracles.uniform(20_000, 6, rng)[:17_000],
-        oracles.uniform(20_000, 6, rng)[:, :17_000],
-        oracles.permuted(oracles.road(120, rng), rng),
-        oracles.rope(2000, rng),
-        oracles.ladder(3000),
-    ):
-        size = matching.maximum(graph, method="push_relabel").cardinality
-        graph = bipartite_graph(graph)
-        match = empty_matching(graph)
-        take_first_free(graph.row_ptr, graph.row_adj, *match)
-        assert search(*sides(graph, with_columns), *match, new_counts(), UNLIMITED, UNLIMITED, DEFAULT_RULES)
-        certify(graph, *match)
-        assert np.count_nonzero(match[0] >= 0) == size
-
-
 def test_search_resumes_after_its_budget():
     graph = bipartite_graph(oracles.uniform(20_000, 3, np.random.default_rng(3)))
     match, counts = empty_matching(graph), new_counts()
@@ -55,21 +32,6 @@ def test_search_resumes_after_its_budget():
     certify_pairs(graph, *match)
     assert search(*sides(graph, True), *match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
     certify(graph, *match)
-
-
-def test_growth_distinguishes_meshes_from_random_graphs():
-    rng = np.random.default_rng(4)
-
-    def after_cheap(matrix):
-        graph = bipartite_graph(matrix)
-        match = empty_matching(graph)
-        take_first_free(graph.row_ptr, graph.row_adj, *match)
-        return frontier_growth(graph.row_ptr, graph.row_adj, match[1])
-
-    assert after_cheap(oracles.uniform(50_000, 5, rng)) > portfolio.MIN_GROWTH
-    for mesh in (oracles.road(200, rng), oracles.path(40_000), sp.eye_array(1000, format="csr")):
-        assert after_cheap(mesh) < 1.3
-        assert after_cheap(oracles.permuted(mesh, rng)) < 1.3
 
 
 @pytest.mark.parametrize(("kind", "first"), [("uniform", "karp_sipser"), ("road", "cheap"), ("path", "cheap")])
@@ -176,14 +138,3 @@ def test_vertices_outside_the_core(threads):
         assert missing <= min(np.count_nonzero(row_match == -1), np.count_nonzero(col_match == -1))
         portfolio.search_core(graph, row_match, col_match, new_counts(), threads)
         certify(graph, row_match, col_match)
-
-
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_transpose(threads):
-    rng = np.random.default_rng(16)
-    row, col = rng.integers(0, 5000, 60_000), rng.integers(0, 300_000, 60_000)
-    matrix = sp.csr_array((np.ones(60_000, np.int8), (row, col)), shape=(5000, 300_000))
-    matrix.sum_duplicates()
-    lists, want = bipartite_graph(matrix).lists_by(threads), matrix.tocsc()
-    np.testing.assert_array_equal(lists.col_ptr, want.indptr)
-    np.testing.assert_array_equal(lists.col_adj, want.indices)

@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gridcut.device.threads import new_cells
 from matching.core.certificate import certify
-from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
-from matching.forest import team_search
-from matching.forest.bitmap_search import Rules
 from matching.papers import disjoint, ms_bfs_graft, p_dbfs, p_hk, p_pf
 from matching.papers.ms_bfs_graft import ms_bfs
 from tests.matching import oracles
@@ -150,25 +146,6 @@ def test_one_long_path_from_a_given_matching(form):
     assert form != "graft" or stats["phases"] == 1
 
 
-@pytest.mark.parametrize("form", ["graft", "graft, always", "graft, seldom", "threads, wide levels only"])
-def test_alternating_narrow_and_wide_levels(form):
-    rng = np.random.default_rng(4)
-    for trial in range(12):
-        n = int(rng.integers(500, 3000))
-        kinds = random_graph(rng, n, n + 200, 3 * n), oracles.permuted(oracles.path(n), rng), oracles.rope(n // 6, rng)
-        matrix = kinds[trial % 3]
-        graph = bipartite_graph(matrix)
-        row_match, col_match = empty_matching(graph)
-        solve("plain", graph, row_match, col_match)
-        best = np.count_nonzero(row_match >= 0)
-        for r in rng.choice(graph.rows, 6 + trial, replace=False):
-            if row_match[r] >= 0:
-                col_match[row_match[r]] = -1
-                row_match[r] = -1
-        solve(form, graph, row_match, col_match)
-        assert np.count_nonzero(row_match >= 0) == best
-
-
 @pytest.mark.parametrize("threads", [2, 7])
 def test_few_trees_with_many_paths(threads):
     """Several threads find leaves of the same tree in one level: all of them except one are spare."""
@@ -202,88 +179,6 @@ def test_example_of_figure_2():
     assert np.all(row_match >= 0)
     assert (stats["phases"], stats["grafts"], stats["augmentations"]) == (2, 1, 2)
     assert stats["path_length"] in (3 + 5, 3 + 9)  # y2 is grafted onto x1 as drawn, or onto x2 after y3
-
-
-@pytest.mark.parametrize("more", [{}, {"threads": 2, "wide": 1}], ids=("bitmaps", "program for threads"))
-def test_bottom_up_levels_read_from_the_end(more):
-    """Two free rows compete for a column, which takes the last one; top-down, the first one takes it."""
-    for direction, expected in ((True, [-1, 0]), (False, [0, -1])):
-        graph = bipartite_graph((np.array([0, 1, 2]), np.zeros(2, np.int32), (2, 1)))
-        rows, cols = np.full(2, -1, np.int32), np.full(1, -1, np.int32)
-        ms_bfs(graph, rows, cols, direction_optimising=direction, **more)
-        assert rows.tolist() == expected
-
-
-def states(graph, row_match, col_match, alpha, keep, wide=1):
-    """The arrays of the search by a team, before each of its steps."""
-    lists, limits = (*graph.by_row, *graph.by_col), (Rules(alpha, keep, True), wide, 2**40, 2**40)
-    g, t, limits = team_search.arrays(lists, row_match, col_match, team_search.Limits(*limits))
-    while t.s[team_search.STEP] != team_search.DONE:
-        yield t, int(t.s[team_search.STEP])
-        team_search.work(new_cells(), 1, g, t, limits, new_counts(), 1)
-
-
-def is_in(bitmap, c):
-    return int(bitmap[c >> 6]) >> (c & 63) & 1
-
-
-def entries(t):
-    """(vertex, tree, whether it is still a column) of all entries of the queue."""
-    s, flip = t.s, t.s[team_search.FLIP]
-    first_column = s[team_search.HEAD] if s[team_search.FORM] == team_search.COLUMNS else s[team_search.EDGE]
-    for i in range(s[team_search.EDGE] if s[team_search.FORM] != team_search.ROOTS else 0):
-        yield int(t.queue[flip, i]), int(t.tree_of[flip, i]), i >= first_column
-
-
-@pytest.mark.parametrize(("alpha", "keep"), [(5.0, 5.0), (1e9, 1e9), (0.5, 0.5), (5.0, 0.0)])
-def test_trees_before_every_level(alpha, keep):
-    """The bitmap, the queue, the parents and the owners describe the same trees."""
-    for matrix in graphs(60):
-        graph = bipartite_graph(matrix)
-        row_match, col_match = empty_matching(graph)
-        for t, step in states(graph, row_match, col_match, alpha, keep):
-            if step not in (team_search.DOWN, team_search.UP, team_search.AUGMENT):
-                continue
-            root = t.root[t.s[team_search.ROOT_FLIP]]
-            columns = {int(t.leaf[k]): int(k) for k in t.found[: t.s[team_search.FOUND]]}
-            for vertex, k, is_column in entries(t):
-                columns[vertex if is_column else int(row_match[vertex])] = k
-                assert is_column or t.owner[vertex] == k
-            assert columns.keys() == {c for c in range(graph.cols) if is_in(t.seen, c)}
-            for c, k in columns.items():
-                r = t.parent[c]
-                while row_match[r] >= 0:
-                    r = t.parent[row_match[r]]
-                assert r == root[k]
-        certify(graph, row_match, col_match)
-
-
-@pytest.mark.parametrize("keep", [0.5, 5.0, 1e9])
-def test_spare_columns_are_adopted_later(keep):
-    """The state after several threads have found paths of one tree at the same instant, made by hand.
-
-    Free columns that a tree with a path would see are claimed for it; none may be lost to the next phases.
-    """
-    spare = 0
-    for matrix in graphs(90):
-        graph = bipartite_graph(matrix)
-        row_match, col_match = empty_matching(graph)
-        for t, step in states(graph, row_match, col_match, 0.0, keep):
-            if step != team_search.AUGMENT:
-                continue
-            rows = [(vertex, k) for vertex, k, _ in entries(t)]
-            rows += [(int(t.root[t.s[team_search.ROOT_FLIP], k]), int(k)) for k in t.found[: t.s[team_search.FOUND]]]
-            for r, k in rows:
-                for c in graph.row_adj[graph.row_ptr[r] : graph.row_ptr[r + 1]].tolist():
-                    if t.leaf[k] >= 0 > col_match[c] and not is_in(t.seen, c):
-                        t.seen[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
-                        t.parent[c] = r
-                        end = t.s[team_search.EDGE]
-                        t.queue[t.s[team_search.FLIP], end], t.tree_of[t.s[team_search.FLIP], end] = -1 - c, k
-                        t.s[team_search.HEAD] = t.s[team_search.EDGE] = t.s[team_search.TAIL] = end + 1
-                        spare += 1
-        certify(graph, row_match, col_match)
-    assert spare > 50
 
 
 @pytest.mark.parametrize(("rows", "wide", "teams"), [(63, 1, 0), (64, 1, 1), (64, 65, 0)])

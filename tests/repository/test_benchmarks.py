@@ -1,13 +1,11 @@
 """The benchmarks on tiny problems: whole runs, and the gate of what they print."""
 
-import re
 import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import matching
 from benchmarks import (
     command,
     gpu,
@@ -16,14 +14,12 @@ from benchmarks import (
     instances,
     matching_graphs,
     matching_instances,
-    matching_programs,
     papers,
     table,
 )
 from benchmarks import gridcut as grids
-from benchmarks.__main__ import NAMES, main
+from benchmarks.__main__ import main
 from benchmarks.baselines import BASELINES, Baseline
-from gridcut.device import CertificateError
 from tests.tiers import in_quick_tier
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,25 +130,6 @@ def test_unknown_names(line, message, capsys):
     assert message in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["gridcut", "matching", "graphs", "labels", "greedy", "assign", "devices"])
-def test_no_gpu_no_table(name, monkeypatch, capsys):
-    monkeypatch.setattr(command, "gpu_facts", lambda: None)
-    assert main([name, *CUDA * (name != "devices")]) == 2
-    assert "no CUDA GPU" in capsys.readouterr().out
-
-
-def test_wrong_matchings_are_seen(tmp_path):
-    (path,) = matching_instances.prepared(["tiny"], tmp_path).values()
-    bench = matching_programs.GpuBench()
-    bench.open(path)
-    found = matching.maximum(GRAPH)
-    bench.found = found.row_match, found.col_match
-    bench.certify()
-    bench.found = found.row_match, np.roll(found.col_match, 1)
-    with pytest.raises(CertificateError, match="matched along no edge"):
-        bench.certify()
-
-
 @pytest.mark.parametrize("name", ["ising camera", "astronaut"])
 def test_instances_are_the_recorded_ones(name):
     """Values found with PyMaxflow; the other instances differ in size and image only."""
@@ -174,65 +151,4 @@ def test_a_paper(name, capsys, tmp_path, monkeypatch):
     assert "## Not run: these need a GPU" in text
 
 
-def listed_commands():
-    """The commands of the page, and those that the papers' modules list for a GPU."""
-    text = (ROOT / "benchmarks/notes/papers.md").read_text("utf-8")
-    found = re.findall(r"`((?:papers|assign|greedy|gridcut|matching) [^`]+)`", text)
-    found += re.findall(r"python -m benchmarks ([^`#\n]+?)(?= *[`#\n])", text)
-    for name in papers.NAMES:
-        module = __import__(f"benchmarks.papers.{name}", fromlist=["ON_GPU"])
-        found += [line for _, line in module.ON_GPU]
-    return sorted(set(found))
-
-
-class Parsed(Exception):  # noqa: N818
-    """Raised in place of a run."""
-
-
-@pytest.mark.parametrize("line", listed_commands())
-def test_listed_commands_exist(line, monkeypatch):
-    from argparse import ArgumentParser
-
-    whole = ArgumentParser.parse_args
-
-    def parse(parser, words):
-        whole(parser, words)
-        raise Parsed
-
-    monkeypatch.setattr(ArgumentParser, "parse_args", parse)
-    assert line.split()[0] in NAMES
-    with pytest.raises(Parsed):
-        main(shlex.split(line))
-
-
 # With a GPU, or in the simulator
-
-
-@pytest.mark.gpu
-def test_tables_on_a_gpu(capsys, monkeypatch):
-    monkeypatch.setattr(gridcut_cuda, "BATCH_OF", ("ising camera",))
-    quick = ["--quick", "--repeats", "1", "--runs", "2"]
-    assert main(["gridcut", *CUDA, "tiny", *quick, "--batch", "3", "--warm", "tiny"]) == 0
-    printed = capsys.readouterr().out
-    assert len([row for row in rows_of(printed) if "✓" in row]) == 1 + len(grids.CHANGES)
-    assert "| in one batch, on card" in printed
-    lists = ["--devices", "0", "0", "--devices", *"000"]
-    assert main(["devices", "image", "volume", *lists, "--size", "40"]) == 0
-    rows = rows_of(capsys.readouterr().out, "image")
-    assert [row[3] for row in rows] == ["✓", "equal", "equal"]
-    assert main(["labels", *CUDA, "motorcycle", "--quick", "--repeats", "1"]) == 0
-    assert main(["graphs", *CUDA, "tiny", "--rounds", "1", "--limit", "0"]) == 0
-
-
-@pytest.mark.sim
-def test_matchings_in_the_simulator(tmp_path, capsys, monkeypatch):
-    """Without a limit, in this process: others have no simulator."""
-    monkeypatch.setattr(command, "gpu_facts", lambda: STAND_IN)
-    here = ["--runs", "1", "--timeout", "0", "--cache", str(tmp_path)]
-    assert main(["matching", *CUDA, "tiny", "--method", "auto,apfb-gpubfs_wr-ct", *here]) == 0
-    rows = [row for row in rows_of(capsys.readouterr().out) if len(row) > 8]
-    assert [row[5] for row in rows] == ["✓", "✓"]
-    assert main(["greedy", *CUDA, "grid", *here]) == 0
-    rows = {row[3]: row for row in rows_of(capsys.readouterr().out, "grid")}
-    assert all(row[4] == "✓" for row in rows.values())
-    assert all(rows[f"{name}, GPU"][5] == "✓" for name in ("parallel", "parallel, heaviest"))
