@@ -68,17 +68,6 @@ def test_the_format_of_kitti(files):
     assert np.abs(field[20:50, 20:70] - MOTION).max() < 0.3
 
 
-def test_an_npz_says_where_the_flow_is_valid(files):
-    assert run(files, "one.png", "two.png", "--format", "npz", "--quiet", "--json", files / "r.json") == 0
-    with np.load(files / "out" / "one.npz") as content:
-        field, valid = content["flow"], content["valid"]
-    assert np.isfinite(field).all()
-    assert 100 * valid.mean() == pytest.approx(
-        json.loads((files / "r.json").read_text("utf-8"))["valid_percent"], abs=1e-3
-    )
-    assert not valid.all()
-
-
 def test_matches_given(files):
     points = np.mgrid[10:80:8, 10:60:8].reshape(2, -1).T.astype(float)
     ones = np.ones(len(points))

@@ -1,16 +1,11 @@
 """Tables of points, matches, boxes and numbers that are unusual, broken or absurd: read correctly, or rejected."""
 
-import json
-
 import numpy as np
 import pytest
-from PIL import Image
 
 from apps.common.images import InputError
-from apps.point_matching import match_command as match
 from apps.tracking import track_command as track
 from apps.tracking.track_files import read_detections
-from tests.apps.conftest import texture
 
 POINTS = [(t, 10 * i + t, 7 * i) for t in range(3) for i in range(4)]
 TABLE = "frame,x,y\n" + "".join(f"{t},{x},{y}\n" for t, x, y in POINTS)
@@ -58,42 +53,3 @@ def test_tables_of_detections(tmp_path, kind, capsys):
     assert "\n" not in str(caught.value)
     assert track.main([str(path), "--out", str(tmp_path / "out")]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
-
-
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory):
-    """Two images, the second moved by 3 pixels."""
-    folder = tmp_path_factory.mktemp("pair")
-    wide = texture((200, 260))
-    for name, shift in (("a", 0), ("b", 3)):
-        Image.fromarray(np.roll(wide, shift, axis=1)).save(folder / f"{name}.png")
-    return folder
-
-
-TRUTHS = {
-    "right": ("1 0 3 0 1 0 0 0 1", 100, True),
-    "right, scaled": ("1e308 0 3e308 0 1e308 0 0 0 1e308", None, None),  # 3e308 is infinite
-    "right, times 1e307": ("1e307 0 3e307 0 1e307 0 0 0 1e307", 100, True),
-    "far": ("1 0 1e6 0 1 0 0 0 1", 0, True),
-    "corners behind the camera": ("1 0 3 0 1 0 -1 0 10", 0, False),
-    "not to be inverted": ("1 0 3 0 1 0 1e308 0 1", None, None),
-    "too far": ("1 0 1e308 0 1 0 0 0 1", None, None),
-    "zeros": ("0 0 0 0 0 0 0 0 0", None, None),
-    "eight": ("1 0 0 0 1 0 0 0", None, None),
-}
-
-
-@pytest.mark.parametrize("kind", TRUTHS)
-def test_true_homographies_of_any_scale(pair, tmp_path, kind, capsys):
-    text, right, finite = TRUTHS[kind]
-    truth = saved(tmp_path, text, "h.txt")
-    arguments = [str(pair / "a.png"), str(pair / "b.png"), "--truth", str(truth), "--model", "homography"]
-    status = match.main([*arguments, "--out", str(tmp_path), "--json", str(tmp_path / "r.json")])
-    assert status == (2 if right is None else 0)
-    if right is None:
-        assert "must contain the nine numbers of an invertible homography" in capsys.readouterr().err
-        return
-    report = (tmp_path / "r.json").read_text("utf-8")
-    scores = json.loads(report, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))["truth"]
-    assert abs(scores["right_percent"] - right) < 5
-    assert (scores["corner_error"] is not None) == finite

@@ -103,11 +103,3 @@ def test_hostile_names_stay_text(here):
     for link in page.links:
         assert re.fullmatch(r"[\w/.%~-]+", link), "no scheme, no quotation mark"
         assert os.path.isfile(unquote(link))
-
-
-def test_thumbnails_of_transparent_images_have_a_light_ground(here):
-    page = page_of("segment in --box 4,5,27,28 --write cutout --quiet", 1)
-    for image in page.images:
-        with Image.open(io.BytesIO(base64.b64decode(image["src"].split(",")[1]))) as thumbnail:
-            assert thumbnail.convert("L").getpixel((1, 1)) > 150
-    assert len(page.images) == 2

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-import tifffile
 from PIL import Image, ImageCms, ImageOps
 
 from apps.common.images import read_image, read_photograph, write_image
-from apps.common.writing import Metadata, encoded_image
-from apps.denoising import denoise_command as denoise
+from apps.common.writing import Metadata
 from apps.segmentation import segment_command as segment
 
 SRGB = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -76,21 +74,3 @@ def test_segment_turns_once_and_keeps_the_profile(tmp_path, orientation):
             assert image.info.get("icc_profile") == (None if kind == "mask" else SRGB)
             assert image.info["dpi"] == pytest.approx(dpi, abs=0.1)
             assert image.getexif().get(ORIENTATION, 1) == 1
-
-
-@pytest.mark.parametrize(
-    ("kind", "deep"), [("png", False), ("png", True), ("tif", False), ("tif", True), ("jpg", False)]
-)
-def test_denoise_keeps_the_profile(tmp_path, kind, deep):
-    if deep:
-        path = tmp_path / "photo.png"
-        path.write_bytes(encoded_image(scene().astype(np.uint16) * 255 + 7, ".png", Metadata(SRGB, (300, 150))))
-    else:
-        path = photograph(tmp_path, orientation=6)
-    assert denoise.main([str(path), "--format", kind, "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    restored, metadata = read_photograph(tmp_path / "out" / f"photo-restored.{kind}")
-    assert metadata.icc == SRGB
-    assert metadata.dpi == pytest.approx((300, 150) if deep else (150, 300), abs=0.1)
-    assert np.abs(restored - read_image(path)).mean() < 0.05
-    if kind == "tif":
-        assert tifffile.imread(tmp_path / "out" / "photo-restored.tif").dtype == (np.uint16 if deep else np.uint8)

@@ -1,7 +1,5 @@
 """Values of label images and volumes: read exactly, or rejected with the invalid value."""
 
-import json
-
 import cv2
 import imageio.v3
 import numpy as np
@@ -11,7 +9,6 @@ import tifffile
 from PIL import Image
 
 from apps.common.images import InputError, read_codes
-from apps.segmentation import segment_command as segment
 from apps.segmentation.marks import label_values
 from apps.segmentation.result_files import encoded_labels
 from apps.segmentation.strokes import read_labels
@@ -78,18 +75,3 @@ def test_a_label_image_stores_its_values(tmp_path):
     for wrong in (-1, 65536):
         with pytest.raises(InputError, match="labels"):
             encoded_labels(np.array([[1, wrong]]))
-
-
-def test_the_command_keeps_all_objects(tmp_path):
-    """1, 2, 300 and 600 are four objects; divided by 257 they would be two."""
-    photo = np.repeat(np.repeat(np.array([[60, 120], [180, 240]], np.uint8), 12, 0), 12, 1)
-    seeds = np.zeros((24, 24), np.uint16)
-    seeds[4:8, 4:8], seeds[4:8, 16:20], seeds[16:20, 4:8], seeds[16:20, 16:20] = 1, 2, 300, 600
-    Image.fromarray(photo).save(tmp_path / "photo.png")
-    Image.fromarray(seeds).save(tmp_path / "seeds.png")
-    out = tmp_path / "out"
-    arguments = [str(tmp_path / "photo.png"), "--label-strokes", str(tmp_path / "seeds.png"), "--out", str(out)]
-    assert segment.main([*arguments, "--truth", str(tmp_path / "seeds.png"), "--json", str(tmp_path / "r.json")]) == 0
-    assert set(json.loads((tmp_path / "r.json").read_text("utf-8"))["pixels"]) == {"1", "2", "300", "600"}
-    written = np.array(Image.open(out / "photo-labels.png"))
-    assert set(np.unique(written)) == {1, 2, 300, 600}

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.common import row_blocks
 from apps.common.images import to_bytes, to_rgb
-from apps.common.row_blocks import blocks_of, for_blocks
 from apps.common.writing import Metadata, encoded_image
 from apps.segmentation import fit
 from apps.segmentation.fine_outline import placed_outline
@@ -19,13 +17,6 @@ from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.matte import cut_out, matte
 from apps.segmentation.model import ImageView
 from apps.segmentation.terms import UNIT
-
-
-@pytest.fixture
-def tiny_blocks(monkeypatch):
-    """Blocks of three rows of 50 pixels, for all sizes."""
-    monkeypatch.setattr(row_blocks, "BLOCK_PIXELS", 150)
-    monkeypatch.setattr(row_blocks, "ONE_BLOCK_PIXELS", 0)
 
 
 def scene(height=120, width=160):
@@ -58,27 +49,6 @@ def test_png_files_are_read_back_with_their_metadata(monkeypatch, shape, dtype):
     image.verify()  # checksums of the chunks
     assert image.info["icc_profile"] == icc
     assert image.info["dpi"] == pytest.approx((300, 150), abs=0.1)
-
-
-def test_png_files_without_metadata(monkeypatch):
-    pixels = np.random.default_rng(4).integers(0, 255, (40, 50, 3), np.uint8)
-    small = encoded_image(pixels, ".png")
-    monkeypatch.setattr("apps.common.writing.PILLOW_PIXELS", 100)
-    large = encoded_image(pixels, ".png", Metadata(profile(b"CMYK")))
-    assert small != large
-    image = Image.open(io.BytesIO(large))
-    assert np.array_equal(np.array(image), pixels)
-    assert not image.info.keys() & {"icc_profile", "dpi"}
-    assert encoded_image(pixels, ".jpg")[:2] == b"\xff\xd8"
-
-
-def test_blocks_cover_all_rows_once(tiny_blocks):
-    for shape in [(1, 1), (10, 50), (11, 50, 3), (4, 1000)]:
-        blocks = blocks_of(shape)
-        assert blocks[0][0] == 0
-        assert blocks[-1][1] == shape[0]
-        assert all(a[1] == b[0] for a, b in zip(blocks[:-1], blocks[1:], strict=True))
-    assert for_blocks(lambda first, last: last - first, (10, 50)) == [3, 3, 3, 1]
 
 
 def test_a_cut_out_in_parts_equals_that_of_the_whole_image():

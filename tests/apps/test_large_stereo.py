@@ -6,7 +6,6 @@ import pytest
 from apps import stereo as compute
 from apps.common.images import to_rgb
 from apps.stereo_matching import coarse_to_fine, disparities
-from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
 from tests.apps.conftest import texture
 
 NEAR, FAR = 18, 6
@@ -30,25 +29,6 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(disparities, "MAX_COSTS", 20_000)
     monkeypatch.setattr(coarse_to_fine, "TILE_SIDE", 24)
     monkeypatch.setattr(coarse_to_fine, "TILE_MARGIN", 5)
-
-
-@pytest.mark.parametrize("kind", ["birchfield-tomasi", "absolute"])
-def test_costs_of_parts_are_those_of_the_whole(kind):
-    left, right = (to_rgb(texture((20, 31, 3), 2, seed)) for seed in (2, 3))
-    whole = disparity_costs(left, right, 31, kind)
-    parts = [
-        (0, 20, 0, 31, 0, 31),
-        (3, 9, 0, 5, 2, 20),
-        (0, 4, 26, 31, 7, 31),
-        (11, 20, 10, 17, 0, 1),
-        (5, 6, 30, 31, 30, 31),
-    ]
-    for top, bottom, first, last, low, high in parts:
-        where = (slice(top, bottom), slice(first, last))
-        part = region_costs(left, right, True, *where, range(low, high), kind)
-        np.testing.assert_array_equal(part, whole[(slice(low, high), *where)])
-        part = region_costs(right, left, False, *where, range(low, high), kind)
-        np.testing.assert_array_equal(part, mirrored_costs(whole)[(slice(low, high), *where)])
 
 
 @pytest.mark.parametrize(

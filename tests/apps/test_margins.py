@@ -52,18 +52,6 @@ def test_bounds_and_margins_by_two_cuts(seed):
     np.testing.assert_array_equal(exact.most, np.float32(expected))
 
 
-def test_the_energies_of_parts_add_up():
-    rng = np.random.default_rng(5)
-    source, sink = rng.integers(0, 900, (2, 20, 30)).astype(np.int32)
-    edges = {offset: rng.integers(0, 60, (20, 30)).astype(np.uint16) for offset in NEIGHBOURS[2]}
-    unsure = Unsure(source, sink, edges)
-    wider = gridcut.max_flow(source + 60, sink, edges, device="cpu")
-    energy = int(wider.value) - 60 * int((~wider.labels).sum()) - unsure._value
-    parts, costs = unsure._parts(wider.labels != unsure.labels)
-    assert parts.max() > 1
-    assert costs.sum() * UNIT == pytest.approx(energy, abs=0.5)
-
-
 def faint_scene():
     """A bright disc and a fainter part beside it, between the colours of the disc and of the background."""
     image, (y, x) = np.full((60, 90), 80.0), np.ogrid[:60, :90]
@@ -126,21 +114,6 @@ def test_where_to_look_in_a_session():
         session.lock(1)
         with pytest.raises(InputError, match="object 1 is locked"):
             session.margins()
-
-
-def test_where_to_look_in_a_volume():
-    volume = np.repeat(faint_scene()[None], 12, axis=0).astype(np.float32)
-    with Session(volume, (1, 1, 1), device="cpu") as session:
-        session.stroke([(15, 30), (35, 30)], 3, axis=0, slice=6)
-        session.stroke([(5, 5), (85, 5)], 3, 0, axis=0, slice=6)
-        margins = session.margins()
-        assert margins.least.shape == volume.shape
-        z, y, x = margins.place
-        before = session.labels
-        assert (before[z] == before[z, y, x])[y, x]
-        session.stroke([(x + 0.5, y + 0.5)], 3, int(before[z, y, x] == 0), axis=0, slice=z)
-        session.wait()
-        assert (session.labels != before).sum() > 100
 
 
 def test_a_folder_says_what_to_look_at_first(tmp_path, capsys):

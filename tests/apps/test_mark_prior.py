@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from apps.segmentation import mark_prior as prior
-from apps.segmentation.colour_models import lab_image, make_palette, whole_density
 from apps.segmentation.fit import find_labels, is_plausible
 from apps.segmentation.hints import Hints
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
@@ -23,37 +21,10 @@ def two_objects():
     return np.clip(image, 0, 1), left
 
 
-def prior_of(image, is_object, is_background):
-    lab = lab_image(image)
-    palette = make_palette(image, lab)
-    return prior.mark_prior(lab, palette, whole_density(palette), is_object, is_background)
-
-
 def dot(shape, y, x):
     out = np.zeros(shape, bool)
     out[y - 1 : y + 2, x - 1 : x + 2] = True
     return out
-
-
-def test_one_mark_prefers_the_object_around_it_to_the_sides(two_objects):
-    image, left = two_objects
-    found = prior_of(image, dot(left.shape, 45, 40), np.zeros_like(left))
-    assert found.location[left].mean() < -0.3 < 0.3 < found.location[:, 70].mean()
-    assert 0 < found.trust < 1
-    assert len(found.initial) == 3
-    assert all(one[left].mean() > 0.5 and not (one & other).any() for one, other in found.initial)
-
-
-def test_trust_grows_with_the_marks(two_objects):
-    image, left = two_objects
-    background = np.zeros_like(left)
-    trusts = []
-    for width in (3, 8, 30, 130):
-        background[2:5, 5 : 5 + width] = True
-        trusts.append(prior_of(image, dot(left.shape, 45, 40), background).trust)
-    assert trusts == sorted(trusts)
-    assert trusts[-1] == 1
-    assert trusts[0] < 0.8
 
 
 def test_two_dots_find_the_object(two_objects):

@@ -77,11 +77,3 @@ def test_blocks_table_and_report(files, capsys):
     for k in range(len(blocks["row_start"]) - 1):
         tinted[tuple(slice(*blocks[start][k : k + 2]) for start in ("row_start", "col_start"))] = True
     np.testing.assert_array_equal((figure == command.BLOCK_COLOUR).all(axis=2), tinted & (ordered == 0))
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (2, 2)])
-def test_no_entries(files, shape, capsys):
-    scipy.sparse.save_npz(files / "b.npz", scipy.sparse.csr_array(shape))
-    assert run(files, "b.npz", "--dulmage-mendelsohn", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["structural_rank"] == 0
-    assert (files / "out" / "b-pairs.csv").read_text("utf-8") == "row,col\n"

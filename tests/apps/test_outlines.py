@@ -69,22 +69,3 @@ def test_rings_turn_at_every_corner_and_run_in_the_stated_sense():
                 assert ((steps != 0).sum(axis=1) == 1).all(), "every side is horizontal or vertical"
                 assert ((steps != 0) != (np.roll(steps, 1, axis=0) != 0)).all(), "no corner between two sides in line"
                 assert len(np.unique(ring, axis=0)) == len(ring), "no corner twice"
-
-
-def test_the_outline_of_a_pixel():
-    (polygon,) = polygons_of(NAMED["one pixel"])
-    assert sorted(polygon.outer.tolist()) == [[1, 1], [1, 2], [2, 1], [2, 2]]
-    assert polygon.holes == ()
-
-
-def test_parts_are_in_raster_order():
-    firsts = [tuple(polygon.outer[:, ::-1].min(axis=0)) for polygon in polygons_of(NAMED["a chessboard"])]
-    assert firsts == sorted(firsts)
-
-
-def test_a_large_mask():
-    mask = np.zeros((3000, 2000), bool)
-    mask[1:, 3:1900] = True
-    mask[5, 7] = False
-    (polygon,) = polygons_of(mask)
-    assert signed_area(polygon.outer) + sum(map(signed_area, polygon.holes)) == mask.sum()

@@ -30,14 +30,6 @@ def test_the_energy_is_the_formula(kind):
         assert energy.value(x.astype(bool)) == total
 
 
-def test_costs_are_those_of_colours_and_strokes():
-    rgb = np.zeros((1, 4, 3), np.uint8)
-    rgb[0, 2:] = 255
-    energy = published.energy_of_strokes(rgb, np.array([[-1, 0, 1, -1]]), "f2")
-    rare, often = np.rint(-20 * np.log(np.array([1, 2]) / 513))
-    assert energy.unary.tolist() == [[[often, often, 10_000, rare]], [[rare, 10_000, often, often]]]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["f2", "f3"])
 def test_every_method_finds_the_same_object(files, kind):

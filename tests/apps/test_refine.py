@@ -12,7 +12,6 @@ from scipy import ndimage
 from apps import cli, refine
 from apps.common.annotations import Annotation, coco_document
 from apps.common.images import InputError
-from apps.refinement import refinement
 from tests.apps.conftest import iou
 
 SCALE = 8  # pixels of the image per pixel of the mask
@@ -122,16 +121,6 @@ def test_objects_that_touch_or_overlap(photo):
     assert (result.labels[16:48, 16:80] > 0).all()
 
 
-def test_a_large_image_is_refined_at_a_smaller_size_first(photo, monkeypatch):
-    image, labels = photo
-    monkeypatch.setattr(refinement, "MAX_PIXELS", SHAPE[0] * SHAPE[1] // 4)
-    for masks, kind in ((probabilities(labels == 1), "auto"), (labels[4::8, 4::8], "labels")):
-        result = refine(image, masks, kind=kind, device="cpu")
-        for value in result.values:
-            assert iou(result.labels == value, labels == value) > 0.96
-        assert result.labels.shape == SHAPE
-
-
 SMALL = np.zeros((9, 9))
 SMALL[3:6, 3:6] = 1
 BAD = {
@@ -228,24 +217,6 @@ def test_every_kind_of_file(photo, tmp_path, form, capsys):
     assert {path.stem.removeprefix("photo-") for path in out.glob("*.png")} == names
     for value in range(1, FILES[form] + 1):
         assert iou(found == value, labels == value) > 0.96
-
-
-def test_a_folder_of_images_with_a_bad_mask(photo, tmp_path, capsys):
-    image, labels = photo
-    for folder in ("photos", "masks", "masks/c"):
-        (tmp_path / folder).mkdir()
-    for name in "abc":
-        Image.fromarray(image).save(tmp_path / "photos" / f"{name}.png")
-    np.save(tmp_path / "masks" / "a.npy", probabilities(labels == 1))
-    (tmp_path / "masks" / "b.npy").write_bytes(b"\x93NUMPY")
-    np.save(tmp_path / "masks" / "c" / "1.npy", probabilities(labels == 1))
-    np.save(tmp_path / "masks" / "c" / "2.npy", probabilities(labels == 2))
-    line = [*(str(tmp_path / name) for name in ("photos", "masks", "out"))]
-    assert cli.main(["refine", *line[:2], "--out", line[2], "--device", "cpu", "--write", "coco,overlay"]) == 1
-    assert "b.npy' cannot be read" in capsys.readouterr().err
-    merged = json.loads((tmp_path / "out" / "coco.json").read_text("utf-8"))
-    assert [one["file_name"] for one in merged["images"]] == ["a.png", "c.png"]
-    assert [one["image_id"] for one in merged["annotations"]] == [1, 2, 2]
 
 
 WRONG = {

@@ -97,23 +97,3 @@ def test_batches_write_a_record_per_item(here, capsys):
         assert "start" not in found["seconds"], "the time of the process is not that of one of its items"
     report = record("r.json")
     assert report["elapsed"] > max(image["elapsed"]["total"] for image in report["images"])
-
-
-def test_resume_verifies_the_record(here, capsys):
-    line = "denoise photo.png next.png --resume --device cpu --json r.json --quiet"
-
-    def skipped(more=""):
-        assert run(f"{line} {more}") == 0
-        return record("r.json")["skipped"]
-
-    assert run("denoise photo.png next.png --no-record --device cpu --quiet") == 0
-    assert skipped("--overwrite") == [], "an item without its record is not finished"
-    before = {path: path.read_bytes() for path in Path("out").glob("*.png")}
-    assert skipped() == ["photo.png", "next.png"]
-    assert skipped("--report page.html") == ["photo.png", "next.png"]
-    assert before == {path: path.read_bytes() for path in Path("out").glob("*.png")}
-    Path("out/photo-denoise.json").write_text("{}", encoding="utf-8")
-    assert skipped() == ["next.png"]
-    assert record("out/photo-denoise.json")["command"] == "denoise"
-    assert run(f"{line} --no-record") == 2
-    assert "omit --no-record" in capsys.readouterr().err

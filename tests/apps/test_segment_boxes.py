@@ -86,12 +86,6 @@ def test_one_box_of_many_is_a_single_box(boxed, box):
     np.testing.assert_array_equal(labels, segment(boxed.image, box=box).mask)
 
 
-def test_many_boxes_that_do_not_overlap_are_single_boxes(boxed):
-    labels = segment_boxes(boxed.image, BOXES[:2]).labels
-    for value, box in enumerate(BOXES[:2], 1):
-        np.testing.assert_array_equal(labels == value, segment(boxed.image, box=box).mask)
-
-
 def test_command_keeps_names_and_scores(files, boxed, capsys):
     assert run("in/a.png", "--boxes", "boxes.json", "--json", "r.json") == 0
     assert re.match(r"in/a\.png: 60x40, 3 boxes, .* -> out/a-labels\.png; ", capsys.readouterr().out)

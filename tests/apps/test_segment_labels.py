@@ -10,7 +10,6 @@ from PIL import Image
 
 from apps.common.figures import LETTER
 from apps.segmentation.multilabel import segment_labels, segment_volume
-from apps.segmentation.strokes import read_labels
 from apps.volumes.volume_files import read_volume
 from tests.apps.conftest import run_in
 
@@ -107,15 +106,6 @@ def test_volume(ball, connectivity, device):
     result.check()
 
 
-def test_volume_of_three_labels(ball):
-    _, volume, seeds, truth = ball
-    volume[:, 20:, 20:] = 1500
-    seeds[5:8, 21:23, 22:25] = 7
-    result = segment_volume(volume, seeds)
-    assert result.values == (1, 2, 7)
-    assert (result.labels[:, 21:, 21:] == 7).mean() > 0.95
-
-
 def test_spacing_scales_the_weights():
     """A voxel whose neighbours disagree gets the label of the nearer ones."""
     volume = np.full((3, 3, 3), 100.0)
@@ -126,19 +116,6 @@ def test_spacing_scales_the_weights():
     assert segment_volume(volume, seeds).labels[1, 1, 1] == 1
     assert segment_volume(volume, seeds, spacing=(1, 4, 4)).labels[1, 1, 1] == 2
     assert segment_volume(volume, seeds, spacing=(0.5, 2, 2)).labels[1, 1, 1] == 2, "only ratios count"
-
-
-def test_strokes_in_colours(tmp_path):
-    colours = [(255, 0, 0), (0, 0, 255), (0, 255, 0), (255, 255, 0), (255, 0, 255), (0, 255, 255)]
-    codes = np.full((1, 9, 3), 120, np.uint8)
-    codes[0, :6] = colours
-    codes[0, 6:8] = (255, 255, 255), (60, 60, 60)
-    Image.fromarray(codes.repeat(8, 0).repeat(8, 1)).save(tmp_path / "a.png")
-    expected = np.repeat([[1, 2, 3, 4, 5, 6, 0, 0, 0]], 8, 0).repeat(8, 1)
-    np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), expected)
-    grey = np.repeat(np.array([[[0], [7], [255]]], np.uint8), 3, axis=2)
-    Image.fromarray(grey).save(tmp_path / "b.png")
-    np.testing.assert_array_equal(read_labels(tmp_path / "b.png"), [[0, 7, 255]])
 
 
 def test_command_on_an_image(files, several, capsys):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from apps import segment
-from apps.common.images import InputError
 from apps.segmentation.mask_scores import score
 from apps.session import Session
 
@@ -73,23 +72,6 @@ def test_soft_strokes_can_be_overridden(scene):
     assert hard[28, 10:12].all()
     assert not soft[28, 10:12].any()
     assert soft[16, 15]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "pass strokes, trimap, box or start, got none"),
-        ({"strokes": 1, "trimap": 1}, "pass strokes or trimap, got both"),
-        ({"strokes": np.zeros((3, 3), np.uint8)}, "is empty"),
-        ({"strokes": np.eye(3, dtype=np.uint8)}, "strokes is 3x3 pixels, but the image is 32x32"),
-        ({"box": (40, 0, 50, 5)}, "is outside the image"),
-        ({"box": (1, 1, 9, 9), "keep": "touching"}, "needs object strokes"),
-        ({"box": (1, 1, 9, 9), "keep": "some"}, "must be one of touching, all, largest"),
-    ],
-)
-def test_invalid_arguments_are_rejected(scene, arguments, message):
-    with pytest.raises(InputError, match=message):
-        segment(scene.image, **arguments)
 
 
 def test_scores():

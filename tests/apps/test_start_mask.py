@@ -7,12 +7,8 @@ from PIL import Image
 from scipy import ndimage
 
 from apps import refine, segment
-from apps.segmentation.fit import find_labels
-from apps.segmentation.hints import Hints, read_mask
-from apps.segmentation.marks import BACKGROUND, OPEN
-from apps.segmentation.mask_scores import score
+from apps.segmentation.hints import read_mask
 from apps.segmentation.masks import mask_of
-from apps.segmentation.model import ImageView
 from tests.apps.conftest import iou, run_in
 
 run = run_in("segment")
@@ -68,34 +64,6 @@ def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
     assert against.mask[strokes == 2].all(), "an object stroke outside of the mask is a constraint too"
 
 
-def test_box_start_and_strokes_combine(photo):
-    image, truth = photo
-    rough = ndimage.binary_dilation(truth, iterations=8)
-    box = (20, 10, 60, 94)  # the left half
-    result = segment(image, start=rough, box=box)
-    assert not result.mask[:, 60:].any()
-    half = truth.copy()
-    half[:, 60:] = False
-    assert iou(result.mask, half) > 0.85
-    strokes = np.zeros(truth.shape, np.uint8)
-    strokes[40:44, 70:74] = 1
-    assert segment(image, start=rough, box=box, strokes=strokes).mask[40:44, 70:74].all(), "strokes prevail"
-
-
-def test_a_labelling_starts_the_colour_models_only(photo):
-    image, truth = photo
-    rgb = image / np.float32(255)
-    marks = np.full(truth.shape, BACKGROUND, np.int8)
-    marks[8:94, 20:100] = OPEN
-    view = ImageView(lambda: rgb, truth.shape)
-    warm = find_labels(view, Hints(marks, labelling=truth))
-    assert iou(warm.mask, truth) > 0.97
-    for useless in (np.zeros_like(truth), np.ones_like(truth)):
-        cold = find_labels(view, Hints(marks))
-        found = find_labels(view, Hints(marks, labelling=useless))
-        np.testing.assert_array_equal(found.mask, cold.mask)
-
-
 # Reading
 
 
@@ -133,15 +101,6 @@ def test_masks_are_read_in_every_form(photo, form, tmp_path):
     np.testing.assert_array_equal(read_mask(tmp_path / "mask.png"), truth)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [lambda m: m, lambda m: m.astype(np.int64), lambda m: m * 0.9 + 0.05, lambda m: m * 255.0, lambda m: m * 7],
-)
-def test_arrays_are_masks(photo, values):
-    _, truth = photo
-    np.testing.assert_array_equal(mask_of(values(truth)), truth)
-
-
 # Soft masks
 
 
@@ -171,21 +130,6 @@ def test_a_soft_mask_is_refined(photo):
     levels = np.rint(255 * enlarged).astype(np.uint8)
     for start in (low, low[None, None], 8 * (low - 0.5), enlarged, levels):
         assert iou(segment(image, start=start, device="cpu").mask, refined) > 0.99
-
-
-def test_strokes_correct_a_soft_mask_nearby_only(photo):
-    image, truth = photo
-    part = truth.copy()
-    part[78:] = False  # the end of the leg
-    low = softened(part, 4)
-    before = segment(image, start=low).mask
-    assert not before[84:, 54:62].any()
-    strokes = np.zeros(truth.shape, np.uint8)
-    strokes[84:88, 57:60] = 1
-    after = segment(image, start=low, strokes=strokes).mask
-    assert after[82:88, 54:62].all()
-    assert iou(after, truth) > iou(before, truth)
-    np.testing.assert_array_equal(after[:30], before[:30])
 
 
 # The command
@@ -218,23 +162,6 @@ def test_start_and_the_mask_of_the_first_run(folder, photo):
     assert run(folder, "photo.png", "--start", "again.png", "--strokes", "strokes.png", "--box", "10,5,110,94") == 0
     assert iou(read(folder / "out/photo-mask.png"), truth) > 0.97
     assert (folder / "out/photo-strokes.png").exists()
-
-
-def test_a_folder_of_masks(folder, photo):
-    image, truth = photo
-    for kind in ("in", "masks"):
-        (folder / kind).mkdir()
-    for name, change in (("a", "eroded"), ("b", "dilated")):
-        Image.fromarray(image).save(folder / "in" / f"{name}.png")
-        Image.fromarray(CHANGES[change](truth)).save(folder / "masks" / f"{name}.png")
-    assert run(folder, str(folder / "in"), "--start", str(folder / "masks")) == 0
-    for name in "ab":
-        assert (
-            score(read(folder / f"out/{name}-mask.png"), np.uint8(255) * truth, np.full(truth.shape, OPEN))[
-                "iou_percent"
-            ]
-            > 95
-        )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from apps.run.inputs import find_by_stem
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.strokes import (
     marks_of,
-    marks_of_box,
     read_strokes,
     read_trimap,
 )
@@ -44,22 +43,6 @@ def test_encodings_agree(codes, tmp_path):
     np.testing.assert_array_equal(read_strokes(tmp_path / "a.png"), MARKS)
 
 
-@pytest.mark.parametrize(
-    ("codes", "encoding", "message"),
-    [
-        (np.zeros((2, 2), np.uint8), "auto", "is empty: no stroke"),
-        (np.array([[0, 1, 77]], np.uint8), "auto", "unknown values 1?.*77"),
-        (np.array([[0, 1, 3]], np.uint8), "index", "unknown values 3"),
-        (np.zeros((2, 2, 3), np.uint8), "colour", "no coloured stroke"),
-        (np.zeros((2, 2)), "auto", "must hold integer codes"),
-        (np.zeros((2, 2), np.uint8), "pink", "encoding must be one of"),
-    ],
-)
-def test_invalid_arguments_are_rejected(codes, encoding, message):
-    with pytest.raises(InputError, match=message):
-        marks_of(codes, encoding)
-
-
 def test_trimap(tmp_path):
     Image.fromarray(np.array([[0, 3, 128, 250, 255]], np.uint8)).save(tmp_path / "a.png")
     np.testing.assert_array_equal(read_trimap(tmp_path / "a.png"), [[BACKGROUND, BACKGROUND, OPEN, OBJECT, OBJECT]])
@@ -69,21 +52,6 @@ def test_trimap(tmp_path):
     Image.fromarray(painted(255)).save(tmp_path / "c.png")
     with pytest.raises(InputError, match="is coloured"):
         read_trimap(tmp_path / "c.png")
-
-
-@pytest.mark.parametrize(
-    ("box", "message"),
-    [
-        ((2, 0, 2, 3), "is empty"),
-        ((0, 0, 9, 3), "exceeds the image, which is 5 wide and 4 high"),
-        ((-1, 0, 2, 3), "exceeds the image"),
-        ((1, 2, 3), "four integers"),
-        (("a", 2, 3, 4), "four integers"),
-    ],
-)
-def test_invalid_boxes_are_rejected(box, message):
-    with pytest.raises(InputError, match=message):
-        marks_of_box(box, (4, 5))
 
 
 def test_files_are_found_by_stem(tmp_path):

@@ -60,23 +60,6 @@ def test_any_number_of_connected_regions(name):
         assert components(labels, connectivity=1, background=-1).max() == count
 
 
-def test_regions_are_nested():
-    found = superpixels(astronaut(), 100)
-    counts = (5000, 999, 100, 99, 17, 2, 1)
-    for fine, coarse in zip(counts, counts[1:], strict=False):
-        pairs = np.unique(np.stack([found.labels_at(fine).ravel(), found.labels_at(coarse).ravel()]), axis=1)
-        assert pairs.shape[1] == fine
-
-
-def test_labels_do_not_depend_on_threads_or_on_the_number_requested():
-    image = astronaut(2)
-    one = superpixels(image, 50, threads=1)
-    np.testing.assert_array_equal(one.labels, superpixels(image, 50, threads=3).labels)
-    np.testing.assert_array_equal(one.labels, superpixels(image, 900).labels_at(50))
-    rgba = np.dstack([image, np.zeros(image.shape[:2], np.uint8)])
-    np.testing.assert_array_equal(one.labels, superpixels(rgba, 50).labels)
-
-
 @pytest.fixture
 def thin_strips(monkeypatch):
     """Strips of 8 rows, for all sizes."""
