@@ -26,7 +26,6 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.arguments import pixels_of
-from apps.common.clock import timed
 from apps.common.errors import InputError
 from apps.common.writing import NO_METADATA, Metadata, write_bytes, write_image  # noqa: F401  (re-exported)
 
@@ -58,7 +57,6 @@ def images_by_number(folder: Path) -> list[Path]:
     return sorted(inside, key=by_number)
 
 
-@timed("read")
 def read_bytes(path, name: str = "image") -> bytes:
     """Read a file; InputError, naming the argument, if it does not exist or cannot be read."""
     with open_file(path, name) as file, reading(path, name, "pass a readable file, or a smaller one"):
@@ -88,7 +86,6 @@ def open_file(path, name: str = "image"):
     return file
 
 
-@timed("read")
 def read_image(path, name: str = "image") -> np.ndarray:
     """Read an image as float32 RGB in [0, 1], shape (H, W, 3), upright.
 
@@ -97,7 +94,6 @@ def read_image(path, name: str = "image") -> np.ndarray:
     return stored_rgb(read_pixels(path, name), f"{name}: {str(path)!r}")
 
 
-@timed("read")
 def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Metadata]:
     """Read an image as `read_image` does, and the colour profile and resolution that its results keep.
 
@@ -110,7 +106,6 @@ def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Meta
     return stored_rgb(pixels, f"image: {str(path)!r}"), metadata
 
 
-@timed("read")
 def read_codes(path, name: str = "strokes") -> np.ndarray:
     """Read a label image: integers (H, W) as stored, including palette indices, or uint8 colours (H, W, 3).
 

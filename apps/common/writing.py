@@ -18,7 +18,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from apps.common.clock import timed
 from apps.common.errors import BAD_INPUT, DISK_FULL_ERRNOS, SOME_FAILED, OutputError
 
 if TYPE_CHECKING:  # the module is loaded by commands that use no arrays
@@ -73,7 +72,6 @@ class Metadata(NamedTuple):
 NO_METADATA = Metadata()
 
 
-@timed("write")
 def write_image(path, pixels, option: str = "--out", metadata: Metadata = NO_METADATA) -> Path:
     """Write grey, RGB or RGBA pixels atomically; the suffix determines the format."""
     path = Path(path)
@@ -104,7 +102,6 @@ def _encoded_by_opencv(pixels, metadata: Metadata) -> bytes:
     return metadata.added_to_png(content.data, pixels)
 
 
-@timed("write")
 def write_bytes(path, data: bytes, option: str = "--out") -> Path:
     """Write a file as `created` does, and return its path."""
     with created(path, option) as file:

@@ -21,7 +21,7 @@ import io
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import shown_seconds, timed
+from apps.common.clock import shown_seconds
 from apps.common.errors import print_error
 from apps.common.images import InputError, check_same_size, read_codes, read_image, read_photograph, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
@@ -93,8 +93,8 @@ def _file(image: Path, chosen) -> Path:
 
 def _denoise_one(job: Job, chosen) -> dict:
     """Restore an image and write it; return the report."""
-    with timed("import"):
-        from apps.denoising.restoration import denoise
+    from apps.denoising.restoration import denoise
+
     image, metadata = read_photograph(job.image)
     shape = image.shape[:2]
     if chosen.format == "jpg" and max(shape) > MAX_IN_JPEG:
@@ -122,10 +122,8 @@ def _denoise_one(job: Job, chosen) -> dict:
         print_error(f"cutmatch denoise: {job.image}: warning: {result.warning}")
     quality = {}
     if truth is not None:
-        with timed("scores"):
-            quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
-    with timed("write"):
-        data = _encoded(result.image, chosen.format, result.levels > 512, metadata)
+        quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
+    data = _encoded(result.image, chosen.format, result.levels > 512, metadata)
     path = _file(job.image, chosen)
     write_bytes(path, data)
     found = {"kind": result.kind, "noise": round(result.noise, 3), "smoothness": round(result.smoothness, 4)}

@@ -70,7 +70,7 @@ class Restoration(GridResult):
     levels : int
         Number of values of a pixel, per channel.
     seconds : dict
-        Seconds by stage.
+        Seconds: "total", and "compile", those of compiling kernels.
     warning : str or None
         For binary images: that nearly all of black or of white is gone, and the remedy.
     """
@@ -134,7 +134,7 @@ def denoise(
     Returns
     -------
     Restoration
-        The restored image (float32 in [0, 1]), the kind of energy, the smoothness and noise used, and seconds by stage.
+        The restored image (float32 in [0, 1]), the kind of energy, the smoothness and noise used, and seconds.
 
     Raises
     ------
@@ -185,7 +185,6 @@ def denoise(
         if binary:
             smoothness = PAGE_SMOOTHNESS if is_page else BINARY_SMOOTHNESS
     nearest = _nearest_places(missing) if kind != "binary" else None
-    clock.charge("preparing")
 
     found = []
     for done, row in enumerate(mixing):
@@ -200,7 +199,6 @@ def denoise(
             found.append(_truncated(seen, missing, nearest, smoothness, *terms, levels, device))
         if progress is not None:
             progress({"phase": "cuts", "done": 1, "of": 1})
-    clock.charge("cuts")
     values = np.empty((*rgb.shape[:2], len(found)), np.float32)
     for rows in _row_ranges(values.shape[0]):
         levels_found = np.stack([channel[rows] for channel in found], axis=-1) / np.float64(scale)

@@ -59,7 +59,7 @@ class Flow(GridResult):
     matches : Matches
         The sparse matches from which the flow was computed.
     seconds : dict
-        Seconds per stage, and their total.
+        Seconds: "total", and "compile", those of compiling kernels.
     """
 
     flow: np.ndarray
@@ -104,8 +104,7 @@ def flow(
     Returns
     -------
     Flow
-        `flow` float32 (H, W, 2) in pixels, x to the right and y down; `valid` bool (H, W); `matches`; `seconds` per
-        stage.
+        `flow` float32 (H, W, 2) in pixels, x to the right and y down; `valid` bool (H, W); `matches`; `seconds`.
 
     Raises
     ------
@@ -149,32 +148,26 @@ def flow_of_frames(
     if fast:
         from apps.optical_flow.fast_flow import proposals
 
-        found = proposals(first, second, matches, device, clock)
+        found = proposals(first, second, matches, device)
     else:
-        found = _proposals(first, second, matches, linker, method, device, clock)
+        found = _proposals(first, second, matches, linker, method, device)
     level, motion = found.levels[found.fused], found.flow
     if found.filled is not None:
         motion = fuse(level, motion, resized(found.filled, level.shape), device)
-        clock.charge("fuse")
         if not fast:
             motion = fill_hidden(level, motion, hidden_pixels(level, motion))
-            clock.charge("hidden")
     motion = refine(found.levels, motion, found.refined, found.checked, *found.how)
-    clock.charge("fine")
     level = found.levels[found.checked]
     is_hidden = hidden_pixels(level, motion)
     motion = fill_hidden(level, motion, is_hidden)
-    clock.charge("hidden")
     valid = is_consistent(level, motion, owners(level, motion)) & ~is_hidden
-    clock.charge("consistency")
     if found.checked or level.shape != first.shape:
         motion = resized(refine(found.levels, motion, found.checked - 1, 0, *found.how), first.shape)
         valid = cv2.resize(valid.view(np.uint8), first.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
-        clock.charge("fine")
     return Flow(motion, valid, found.matches, clock.total())
 
 
-def _proposals(first: Frame, second: Frame, matches: Matches | None, linker, method, device, clock) -> Proposals:
+def _proposals(first: Frame, second: Frame, matches: Matches | None, linker, method, device) -> Proposals:
     """The fill of the matches, and the flow refined from it, at half the size."""
     from apps.optical_flow.refine import Proposals, paired, refine
 
@@ -183,13 +176,11 @@ def _proposals(first: Frame, second: Frame, matches: Matches | None, linker, met
 
     # Matching has long stages on one thread, in which another one prepares what propagation and refinement need.
     matches = while_preparing(match, first, second)
-    clock.charge("match")
     levels = paired(first.levels, second.levels)
     coarsest = len(levels) - 1
     middle = min(FUSION_LEVEL, coarsest)
-    filled = _fill(first, second, levels[middle], matches, clock)
+    filled = _fill(first, second, levels[middle], matches)
     motion = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
-    clock.charge("coarse")
     return Proposals(matches, levels, motion, filled, middle, max(middle - 1, 0), 0)
 
 
@@ -231,7 +222,7 @@ def _reduced_flow(first: Frame, second: Frame, matches: Matches | None, **given)
     return Flow(resized(found.flow, first.shape), valid, found.matches.scaled(ratio, ratio), found.seconds)
 
 
-def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
+def _fill(one: Frame, two: Frame, level, matches: Matches) -> np.ndarray:
     """Return the flow, at the size of `level`, filled from the sparse matches and from those found by propagation."""
     from apps.optical_flow.fill import fill_flow
     from apps.optical_flow.propagate import propagate
@@ -250,15 +241,12 @@ def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
             return fill_flow(level.lab[direction], one, two, matches.confidence, INITIAL_NEIGHBOURS)
 
         guesses = run_threads(guess, 2) if thread_count() > 1 else [guess(0), guess(1)]
-        clock.charge("fill")
     first, second = propagate(one.descriptors, two.descriptors, one.shape, *guesses)
-    clock.charge("propagate")
     if len(first) + len(matches) == 0:
         return np.zeros((*level.shape, 2), np.float32)
     first, second = np.concatenate([matches.first, first]), np.concatenate([matches.second, second])
     confidence = np.concatenate([matches.confidence, np.full(len(first) - len(matches), PROPAGATED_CONFIDENCE)])
     filled = fill_flow(level.lab[0], reduced(first), reduced(second), confidence)
-    clock.charge("fill")
     return filled
 
 

@@ -18,7 +18,6 @@ unlinked costs the square of MAX_RETURN.
 import cv2
 import numpy as np
 
-from apps.common.clock import Clock
 from apps.motion.matches import Matches
 from apps.optical_flow.channels import resized
 from apps.optical_flow.fill import fill_flow
@@ -32,13 +31,12 @@ NEIGHBOURS = 20  # matches to which each affine model of the fill is fitted
 ITERATIONS = 3, 5  # of refinement
 
 
-def proposals(first: Frame, second: Frame, matches: Matches | None, device, clock: Clock) -> Proposals:
+def proposals(first: Frame, second: Frame, matches: Matches | None, device) -> Proposals:
     """The fill of the linked seeds, with given matches added, and the flow by inverse search, at the coarsest level."""
     for_both(lambda frame: frame.quick_descriptors, first, second)
     grey = (np.uint8(frame.grey + 0.5) for frame in (first, second))
     rest = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST).calc(*grey, None)
-    clock.charge("rest")
-    linked = linked_seeds(first, second, device, clock)
+    linked = linked_seeds(first, second, device)
     levels = paired(first.quick_levels, second.quick_levels)
     coarsest = len(levels) - 1
     shape = levels[coarsest].shape
@@ -49,7 +47,6 @@ def proposals(first: Frame, second: Frame, matches: Matches | None, device, cloc
         scale = np.array(shape[::-1]) / np.array(first.shape[::-1])
         places = ((end + 0.5) * scale - 0.5 for end in ends)
         filled = fill_flow(levels[coarsest].lab[0], *places, neighbours=NEIGHBOURS)
-        clock.charge("fill")
 
     def is_weighted(number: int) -> bool:
         return coarsest - number in WEIGHTED_LEVELS
@@ -60,13 +57,12 @@ def proposals(first: Frame, second: Frame, matches: Matches | None, device, cloc
     return Proposals(matches, levels, resized(rest, shape), filled, coarsest, coarsest, checked, how)
 
 
-def linked_seeds(first: Frame, second: Frame, device, clock: Clock) -> Matches:
+def linked_seeds(first: Frame, second: Frame, device) -> Matches:
     """Return the seeds linked one-to-one; cost and margin in square pixels of the level of the seeds."""
     from apps.motion.linking import link
     from apps.optical_flow.propagate import are_supported, follow_both
 
     seeds = follow_both(first.quick_descriptors, second.quick_descriptors)
-    clock.charge("propagate")
     row, col, cost = pairs_of_seeds(seeds.x, seeds.y, seeds.motion, seeds.back_motion, MAX_RETURN)
     count = len(seeds.x) * len(seeds.y)
     links = link(row, col, cost, (count, count), MAX_RETURN**2, device, exact_margin=False)
@@ -76,7 +72,6 @@ def linked_seeds(first: Frame, second: Frame, device, clock: Clock) -> Matches:
     pair = kept.ravel()[row[links.pair]]  # pairs are sorted by row, as `kept` is
     cost = cost[links.pair][pair].astype(np.float64)
     found = Matches(*seeds.ends(kept, first.shape), cost, links.margin[pair], 1 - cost / MAX_RETURN**2)
-    clock.charge("match")
     return found
 
 

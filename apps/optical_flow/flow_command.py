@@ -32,7 +32,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from apps.common.clock import Clock, shown_seconds, timed
+from apps.common.clock import shown_seconds
 from apps.common.command import check_method, check_threads
 from apps.common.images import InputError, by_number, check_same_size, read_image, to_bytes, write_bytes, write_image
 from apps.optical_flow import LINKERS
@@ -198,13 +198,12 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 def _flow_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report."""
-    with timed("import"):
-        from apps.motion.matches import Matches
-        from apps.optical_flow import flow_figures
-        from apps.optical_flow.dense_flow import flow_of_frames
-        from apps.optical_flow.flow_files import encoded_flow, read_flow
-        from apps.optical_flow.flow_scores import score_flow
-    clock = Clock()
+    from apps.motion.matches import Matches
+    from apps.optical_flow import flow_figures
+    from apps.optical_flow.dense_flow import flow_of_frames
+    from apps.optical_flow.flow_files import encoded_flow, read_flow
+    from apps.optical_flow.flow_scores import score_flow
+
     frames = pair.first_frame, pair.second_frame
     first, second = (frame.rgb for frame in frames)
     truth: Any = None
@@ -213,13 +212,11 @@ def _flow_one(pair: Pair, chosen) -> dict:
         truth, known = read_flow(pair.truth, "--truth")
         check_same_size(truth[..., 0], first.shape[:2], "--truth", "the frames are")
     matches = None if pair.matches is None else Matches.read(pair.matches)
-    clock.charge("read")
     settings = {"linker": chosen.linker, "method": chosen.method, "fast": chosen.fast, "device": chosen.device}
     result = flow_of_frames(*frames, matches=matches, **settings)
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
     largest = float(length.max())
     scores = {} if truth is None else {"truth": score_flow(result.flow, truth, known).rounded()}
-    clock.charge("scores")
     draw = {
         "colour": lambda: flow_figures.keyed_figure(result.flow, chosen.max_motion or largest),
         "error": lambda: flow_figures.error_figure(result.flow, truth, known),
@@ -228,7 +225,6 @@ def _flow_one(pair: Pair, chosen) -> dict:
     }
     files = _files(pair.name, chosen)
     figures = {kind: draw[kind]() for kind in files if kind in draw and not (kind == "colour" and _is_deferred(chosen))}
-    clock.charge("figures")
     if "flow" in files:
         # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
         valid = result.valid if chosen.format == "npz" else None
@@ -237,7 +233,6 @@ def _flow_one(pair: Pair, chosen) -> dict:
         write_image(files[kind], pixels)
     if "matches" in files:
         result.matches.write(files["matches"])
-    clock.charge("write")
     return report_of(
         {"pair": pair.shown, "name": pair.name, "frame": pair.number},
         first.shape[:2],

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.clock import shown_seconds, timed
+from apps.common.clock import shown_seconds
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
 from apps.point_matching import INLIER_THRESHOLD, MODELS
 from apps.run.inputs import Pair, pair_items
@@ -81,17 +81,16 @@ def _match_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report.  Figures are drawn before the first file is written."""
     truth = _read_truth(pair.truth) if pair.truth is not None else None
     first, second = read_image(pair.first, "first"), read_image(pair.second, "second")
-    with timed("import"):
-        from apps.point_matching.match_figures import matches_figure, overlay_figure
-        from apps.point_matching.wide_baseline import match
+    from apps.point_matching.match_figures import matches_figure, overlay_figure
+    from apps.point_matching.wide_baseline import match
+
     settings = {"model": chosen.model, "inlier_threshold": chosen.inlier_threshold, "device": chosen.device}
     found = match(to_bytes(first), to_bytes(second), **settings)
     name = _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
-    with timed("figures"):
-        figures = {"figure": matches_figure(first, second, found.matches, plane)}
-        if plane is not None:
-            figures["over"] = overlay_figure(first, second, plane)
+    figures = {"figure": matches_figure(first, second, found.matches, plane)}
+    if plane is not None:
+        figures["over"] = overlay_figure(first, second, plane)
     kinds = ("table", "matrix", *figures)
     files = {kind: path for kind, path in _files(name, chosen).items() if kind in kinds}
     option = "--table" if chosen.table else "--out"

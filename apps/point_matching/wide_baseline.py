@@ -54,7 +54,7 @@ class WideMatches(Result):
     counts : dict
         Numbers of "points" of both images, "first" matches, "inliers" among those, and "matches".
     seconds : dict
-        Seconds per stage, and their total.
+        Seconds: "total", and "compile", those of compiling kernels.
     """
 
     matches: Matches
@@ -115,20 +115,16 @@ def match(
     points = image_points(images[0]), image_points(images[1])
     for detected, name in zip(points, ("first image", "second image"), strict=True):
         check_count(detected, name)
-    clock.charge("points")
     pairs = nearest_pairs(*points)
     found = first_matches(*points, device, pairs)
-    clock.charge("first")
     area = float(images[1].size)
     geometry = fit_best(found.first, found.second, model, area)
-    clock.charge("geometry")
     if geometry is None or _is_chance(geometry) or geometry.inliers < MIN_INLIERS:
         tilted = tilted_points(images[0]), tilted_points(images[1])
         tilted_matches = first_matches(*tilted, device)
         tilted_geometry = fit_best(tilted_matches.first, tilted_matches.second, model, area)
         if _is_better(tilted_geometry, geometry):
             found, geometry = tilted_matches, tilted_geometry
-        clock.charge("views")
     if geometry is None or _is_chance(geometry):
         inliers = 0 if geometry is None else geometry.inliers
         raise InputError(
@@ -140,7 +136,6 @@ def match(
         matches, geometry = guided_by_plane(images, points, geometry, inlier_threshold, device)
     else:
         matches, geometry = guided_by_lines(points, pairs, found, geometry, inlier_threshold, area, device)
-    clock.charge("guided")
     if len(matches) < MIN_MATCHES:
         raise InputError(
             f"only {len(matches)} matches are within {inlier_threshold:g} pixels of the geometry; pass a larger inlier "

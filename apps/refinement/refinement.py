@@ -50,7 +50,7 @@ class Refinement(GridResult):
     notes : tuple of str
         How the masks were read, where that is not obvious.
     seconds : dict
-        Seconds by phase: "read", "colours", "cuts", "outline", "total".
+        Seconds: "total", and "compile", those of compiling kernels.
     cuts : tuple of gridcut.Cut
         The last cut of each object at the size at which it was refined; each has `check()`.  An object whose mask was
         kept has none.
@@ -121,7 +121,6 @@ def refine(
     >>> bool((result.mask == (image > 0)).all())
     True
     """
-    clock = Clock()
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     if grain is not None:
@@ -130,12 +129,12 @@ def refine(
             raise InputError(f"grain must be a positive number of pixels, got {grain}")
     rgb = image if _is_bytes(image) else to_rgb(image)
     soft = soft_masks_of(masks, kind, "masks")
-    clock.charge("read")
-    return refine_soft(rgb, soft, grain, device, clock)
+    return refine_soft(rgb, soft, grain, device)
 
 
-def refine_soft(rgb, soft: SoftMasks, grain: float | None, device: DeviceName, clock: Clock) -> Refinement:
+def refine_soft(rgb, soft: SoftMasks, grain: float | None, device: DeviceName) -> Refinement:
     """As `refine`, for RGB, float32 in [0, 1] or uint8, and masks that are read already."""
+    clock = Clock()
     shape = rgb.shape[:2]
     whole = ImageView(lambda: rgb, shape)
     masks = [SoftMask(soft.preference(k), soft.hard, shape, grain) for k in range(len(soft.values))]
@@ -144,13 +143,10 @@ def refine_soft(rgb, soft: SoftMasks, grain: float | None, device: DeviceName, c
     small = (max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)))
     view = whole if small == shape else whole.smaller(small, 1.0)
     edges = view.edges()
-    clock.charge("colours")
     found = in_parallel([partial(refined, view.lab, edges, mask, mask.grain * scale, device) for mask in masks])
-    clock.charge("cuts")
     labels = _merged(found, soft.values, small)
     if view is not whole:
         labels = _placed(rgb, labels, masks, found, soft.values)
-        clock.charge("outline")
     offsets = tuple((each.offset[0] / scale, each.offset[1] / scale) for each in found)
     cuts = tuple(each.cut for each in found if each.cut is not None)
     return Refinement(labels, soft.values, offsets, soft.notes, clock.total(), cuts)

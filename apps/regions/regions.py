@@ -52,7 +52,7 @@ class Superpixels(GridResult):
     regions : int
         Number of regions.
     seconds : dict
-        Seconds by stage.
+        Seconds: "total", and "compile", those of compiling kernels.
     """
 
     labels: np.ndarray
@@ -145,9 +145,7 @@ def superpixels(
             f"image has {n} pixels, but at most {np.iinfo(np.int32).max // 4} are supported; pass a smaller image"
         )
     device = "cpu" if device == "auto" else device  # most levels are too small for the transfer to a GPU to pay off
-    clock.charge("colours")
     found = image_hierarchy(rgb, float(regularity), threads, device)
-    clock.charge("hierarchy")
     labels = found.labels_at(regions).reshape(height, width)
     return Superpixels(labels, int(regions), clock.total(), found)
 

@@ -16,7 +16,7 @@ are for viewing.  --truth adds boundary recall (2 pixels) and under-segmentation
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import shown_seconds, timed
+from apps.common.clock import shown_seconds
 from apps.common.images import InputError, read_photograph, write_bytes, write_image
 from apps.common.stems import stem_of
 from apps.common.writing import Metadata
@@ -89,22 +89,19 @@ def _counts(text: str, kind: str) -> list[int]:
 
 def _divide_one(job: Job, chosen) -> dict:
     """Divide an image and write the results; return the report."""
-    with timed("import"):
-        from apps.regions.region_scores import read_segments, score_regions
-        from apps.regions.regions import mean_figure, outline_figure, superpixels
+    from apps.regions.region_scores import read_segments, score_regions
+    from apps.regions.regions import mean_figure, outline_figure, superpixels
+
     path = job.image
-    with timed("read"):
-        rgb, metadata = read_photograph(path, keep_bytes=True)
-        truth = read_segments(job.files["truth"]) if "truth" in job.files else None
+    rgb, metadata = read_photograph(path, keep_bytes=True)
+    truth = read_segments(job.files["truth"]) if "truth" in job.files else None
     # The maximum is checked against the number of pixels before the work starts.
     found = superpixels(rgb, max(chosen.counts), regularity=chosen.regularity, device=chosen.device)
     levels, pending = [], []
     planned = _files(stem_of(path), chosen)
     for count, files in zip(chosen.counts, planned, strict=True):
-        with timed("levels"):
-            labels = found.labels_at(count)
-        with timed("scores"):
-            scores = None if truth is None else score_regions(labels, truth)
+        labels = found.labels_at(count)
+        scores = None if truth is None else score_regions(labels, truth)
         level = {
             "regions": count,
             "first_label": FIRST_LABEL,
@@ -117,8 +114,7 @@ def _divide_one(job: Job, chosen) -> dict:
     for labels, files in pending:
         _write_labels(files["labels"], labels + FIRST_LABEL, chosen.format, metadata.without_profile())
         for kind, draw in (("outlines", outline_figure), ("means", mean_figure)):
-            with timed("figures"):
-                figure = draw(rgb, labels)
+            figure = draw(rgb, labels)
             write_image(files[kind], figure, metadata=metadata)
     device = "cpu" if chosen.device == "auto" else chosen.device  # as in `superpixels`
     facts = {"regularity": chosen.regularity, "device": device, "levels": levels}

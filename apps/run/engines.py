@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.common import writing
-from apps.common.clock import whole_clock
+from apps.common.clock import Clock
 from apps.common.command import limit_threads, limited_threads
 from apps.common.errors import InputError, is_defect, reason_of
 from apps.common.outputs import Outputs
@@ -90,8 +90,7 @@ def attempt(task: Task) -> Outcome:
     from apps.run import records
 
     try:
-        with whole_clock() as clock:
-            report, is_old = records.performed(task, clock)
+        report, is_old = records.performed(task, Clock())
     except Exception as error:  # no error may stop the other items
         return failed(task.number, task.shown, error)
     return Outcome(task.number, task.shown, SKIPPED if is_old else DONE, report)

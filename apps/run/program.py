@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from apps.common import command
-from apps.common.clock import START, Clock, command_age, elapsed_display, timed, whole_clock
+from apps.common.clock import Clock, command_age, elapsed_display
 from apps.common.command import check_threads, limited_threads, write_json
 from apps.common.errors import (
     DEFECT,
@@ -97,22 +97,20 @@ class Program:
 
         The error of a single item ends the run, that of one of many does not stop the others.
         """
-        with whole_clock(command_age(argv)) as clock:
-            with timed(START):
-                run = _Run(self, command.parsed(self.parser(), argv), clock)
-                task = None if run.is_batch else run.single_task()
-            if task is None:
-                return run.process_many()
-            chosen = run.chosen
-            limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
-            try:
-                with elapsed_display(chosen.quiet), limit:
-                    from apps.run.records import performed
+        clock = Clock(command_age(argv))
+        run = _Run(self, command.parsed(self.parser(), argv), clock)
+        if run.is_batch:
+            return run.process_many()
+        task, chosen = run.single_task(), run.chosen
+        limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
+        try:
+            with elapsed_display(chosen.quiet), limit:
+                from apps.run.records import performed
 
-                    report, _ = performed(task, clock)
-            except MemoryError as error:
-                raise MemoryError(f"{task.shown}: {reason_of(error)}") from None
-            return run.end_single(task, report)
+                report, _ = performed(task, clock)
+        except MemoryError as error:
+            raise MemoryError(f"{task.shown}: {reason_of(error)}") from None
+        return run.end_single(task, report)
 
     def parser(self) -> ArgumentParser:
         """Parser of the options."""
@@ -128,8 +126,7 @@ class Program:
 def report_of(named: dict, shape: Sequence[int], seconds: Mapping[str, float], files: Mapping, **facts) -> dict:
     """The report of an item: its name by noun, the size of its image or volume, facts, and what all reports have."""
     sizes = dict(zip(("width", "height", "depth"), shape[::-1], strict=False))
-    rounded = {stage: round(value, 4) for stage, value in seconds.items()}
-    return named | sizes | facts | {"seconds": rounded, "files": {kind: str(path) for kind, path in files.items()}}
+    return named | sizes | facts | {"seconds": seconds, "files": {kind: str(path) for kind, path in files.items()}}
 
 
 def mean_scores(reports: list[dict], *names: str) -> list[float]:
@@ -213,7 +210,7 @@ class _Run:
                 end()
             except (InputError, OSError) as error:  # the finished items are reported nevertheless
                 problem = problem or error
-        content["elapsed"] = round(self.clock.total()["total"], 4)
+        content["elapsed"] = self.clock.total()["total"]
         if chosen.json and chosen.json != "-":
             write_json(chosen.json, content)
         lines = [work.line(outcome.report) for outcome in done if outcome.status != SKIPPED]

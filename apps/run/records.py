@@ -8,8 +8,8 @@
     inputs       {role: {"name", "bytes", "sha256"}}; a folder also has the number of its "files", and its digest is
                  that of `sha256sum * | sha256sum`; a frame of a video has "shape" and "dtype" instead of bytes
     certificate  {"checked": true, "value", "bound"} of an optimum that passed check(), else {"checked": false}
-    seconds      by phase; they add up to "total", the wall time of the process up to this file, or of this input of a
-                 batch; "compile" is numba's compile time, which the first use of a kernel takes once per machine
+    seconds      "total", the wall time of the process up to this file, or of this input of a batch, and "compile",
+                 numba's compile time, which the first use of a kernel takes once per machine
     files        {kind: name}, relative to the folder of this file
     written      {name: sha256} of these files, and of those that earlier runs of the command on the same image wrote;
                  another run may replace them while they are unchanged
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.common.clock import Clock, phases, timed
+from apps.common.clock import Clock
 from apps.common.command import finite
 from apps.common.errors import InputError
 from apps.common.outputs import check_regular_files, is_plain_name, paths_in
@@ -68,10 +68,9 @@ def performed(task, clock: Clock) -> tuple[dict, bool]:
     chosen, path = task.chosen, record_path(task.chosen.out, task.name, task.command)
     inputs: dict = {}
     if chosen.record:
-        with timed("digest"):
-            inputs = inputs_of(task.job, task.source)
-            if chosen.resume and (report := _finished(task, inputs, path)) is not None:
-                return report, True
+        inputs = inputs_of(task.job, task.source)
+        if chosen.resume and (report := _finished(task, inputs, path)) is not None:
+            return report, True
     earlier = earlier_files(path, inputs)
     continues, read = chosen.resume and path.is_file(), [*paths_in(task.job)]
 
@@ -87,13 +86,13 @@ def performed(task, clock: Clock) -> tuple[dict, bool]:
 
 
 def complete(task, report: dict, inputs: Mapping, earlier: Mapping, clock: Clock) -> None:
-    """Add "elapsed", the seconds by phase since `clock` began, to the report of a task, and write its record.
+    """Add "elapsed", the seconds of `clock`, to the report of a task, and write its record.
 
     earlier   the files of earlier runs, as of `earlier_files`
 
     Raises InputError if the record cannot be written.
     """
-    report["elapsed"] = phases(clock)
+    report["elapsed"] = clock.total()
     if not task.chosen.record:
         return
     path = record_path(task.chosen.out, task.name, task.command)

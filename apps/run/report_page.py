@@ -1,4 +1,4 @@
-"""The page of --report: all results of a run with thumbnails, scores and seconds by phase, in one HTML file.
+"""The page of --report: all results of a run with thumbnails, scores and seconds, in one HTML file.
 
 The page is self-contained: it loads nothing from a network and needs no JavaScript.  Its only links are those to the
 results, relative to the page.  Thumbnails are JPEG images inside the page, of the first results only, so that a page of
@@ -14,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
-from apps.common.clock import START, TOTAL
 from apps.common.images import READABLE
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
@@ -53,7 +52,6 @@ def write_page(path, command: str, noun: str, content: Mapping, options: Mapping
     rows = []
     for number, report in enumerate(reports):
         named = [(kind, Path(file).name, _link(file, folder)) for kind, file in _files(report)]
-        seconds = {phase: spent for phase, spent in report["elapsed"].items() if phase not in (START, TOTAL) and spent}
         facts = {name: value for name, value in report.items() if name not in OTHERS}
         rows.append(
             {
@@ -63,7 +61,7 @@ def write_page(path, command: str, noun: str, content: Mapping, options: Mapping
                 "files": named,
                 "numbers": dict(_numbers(facts)),
                 "scores": dict(_numbers({"": report.get("truth", {}), **_truths(report)})),
-                "seconds": seconds,
+                "seconds": report["elapsed"],
             }
         )
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

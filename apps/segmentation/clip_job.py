@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.common.clock import Clock, timed
+from apps.common.clock import Clock
 from apps.common.command import passed
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
@@ -63,19 +63,18 @@ def plan(chosen) -> Work:
 
 def process(job: Job, chosen) -> dict:
     """Segment a clip and return its report."""
-    with timed("import"):
-        from apps.common.figures import overlay
-        from apps.common.sequences import open_sequence, write_video
-        from apps.segmentation.hints import remarks_on
-        from apps.segmentation.matte import cut_out
-        from apps.segmentation.video import segment_marked_video
+    from apps.common.figures import overlay
+    from apps.common.sequences import open_sequence, write_video
+    from apps.segmentation.hints import remarks_on
+    from apps.segmentation.matte import cut_out
+    from apps.segmentation.video import segment_marked_video
+
     clock = Clock()
     sequence = open_sequence(job.image, "image")
     kind = "trimap" if "trimap" in job.files else "strokes"
     files = stroke_files(job.files[kind], f"--{kind}", _stems(job.image)) if kind in job.files else {}
     marks, count = _read_marks(sequence, files, kind, chosen)
     hints = _hints(job, marks, sequence.shape, kind)
-    clock.charge("read")
     name, digits = stem_of(job.image), max(MIN_DIGITS, len(str(count - 1)))
     drawn = {"mask": lambda rgb, mask: mask.astype("uint8") * 255, "cutout": cut_out}
     drawn = {kind: draw for kind, draw in drawn.items() if kind in chosen.kinds}
@@ -100,7 +99,6 @@ def process(job: Job, chosen) -> dict:
         write_video(written["overlay"], figures(), sequence.rate, "--out")
     else:
         deque(figures(), 0)
-    clock.charge("segment")
     facts = {"key_frames": sorted(hints), "frames": rows}
     return report_of({"image": str(job.image)}, sequence.shape, clock.total(), written, **facts)
 
@@ -129,7 +127,7 @@ def line(report) -> str:
     return (
         f"{report['image']}: {report['width']}x{report['height']}, {len(rows)} frames, {keys} key "
         f"frame{'s' * (keys > 1)}{follow}, object {share:.1f} %{lost}, {report['seconds']['total']:.2f} s, "
-        f"{report['seconds']['segment'] / len(rows):.3f} s per frame -> {next(iter(report['files'].values()))}"
+        f"{report['seconds']['total'] / len(rows):.3f} s per frame -> {next(iter(report['files'].values()))}"
     )
 
 

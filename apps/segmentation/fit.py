@@ -104,7 +104,7 @@ class Found(NamedTuple):
     models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
     rival    another result that fits a box about as well; or None
     unsure   pixels that change for UNSURE nats each, per pixel of the object; None unless asked for
-    seconds  by phase
+    seconds  as of a clock
     """
 
     labels: np.ndarray
@@ -128,7 +128,6 @@ def find_labels(
     view: ImageView,
     hints: Hints,
     device: DeviceName = "auto",
-    clock: Clock | None = None,
     check: Check = None,
     grid: GridCut | None = None,
     is_compared: bool = False,
@@ -142,65 +141,59 @@ def find_labels(
     Specks, pin-holes and islands are removed from them, unless hints.min_area is 1.  The energies, and the
     certificate, are those of the cut before this.
     """
-    clock = Clock() if clock is None else clock
+    clock = Clock()
     every, where = hints, None
     if hints.only_outside and hints.is_single and (box := bounds(hints.marks == OPEN)) is not None:
         where = around(box, view.shape)
         view, hints = view.part(where), hints.part(where)
     at, said = at_working_size(view, hints)
-    clock.charge("reduce")
     if said.is_single and not said.in_box and said.labelling is None:
-        said = _begun(at, said, device, clock, check)
+        said = _begun(at, said, device, check)
     edges = at.begin_edges(said.only_outside)  # with the colours and the distances
     at.whole  # noqa: B018  # computed now
-    clock.charge("colours")
     prior, marks = prior_of(at, said), said.marks
-    clock.charge("distances")
     if grid is None or said.only_outside or at is not view:
         grid = GridCut(edges, device)
     edges()
-    clock.charge("edges")
     grid.start_over()  # the result must not depend on earlier fits
     near: np.ndarray | bool = True
     others: list[list[Found]] = []
     if said.only_outside and said.labelling is None:
         rival = rival_of(at, said)
-        first = partial(found_from, at, said, prior, marks, grid, clock, check)
-        other, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), Clock(), check), rival.near
+        first = partial(found_from, at, said, prior, marks, grid, check)
+        other, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), check), rival.near
         found, *others = in_parallel([partial(on_one_thread, task) for task in (first, other)])
     else:
-        found = found_from(at, said, prior, marks, grid, clock, check)
+        found = found_from(at, said, prior, marks, grid, check)
     if said.is_single:
         kinds = [found, *([one] for kind in others for one in kind)]
         plausible = [[one for one in kind if is_plausible(one.mask, marks)] for kind in kinds]
         stronger = None if any(plausible) else _stronger(at, said, prior, found)
         if stronger is not None:
-            plausible = [found_from(at, said, *stronger, grid, clock, check)]
+            plausible = [found_from(at, said, *stronger, grid, check)]
         best = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
         if is_compared:
             grid.load(at.costs(best.models), best.marks)
             best = best._replace(unsure=grid.unsure(best.marks, UNSURE))
-            clock.charge("cuts")
     else:
         best = min(found, key=lambda one: one.energies[-1])
     best = with_parts_reassigned(at, said, best, edges(), device)
-    clock.charge("parts")
 
     def finished(one: Found) -> Found:
-        one = tidy(view, hints, one if at is view else _placed(view, hints, at, said, one, clock), clock)
+        one = tidy(view, hints, one if at is view else _placed(view, hints, at, said, one))
         return one if where is None else _of_whole(one, where, every)
 
     rival = None if best.rival is None else finished(best.rival)
     return finished(best)._replace(rival=rival, seconds=clock.total())
 
 
-def _begun(view: ImageView, hints: Hints, device: DeviceName, clock: Clock, check: Check) -> Hints:
+def _begun(view: ImageView, hints: Hints, device: DeviceName, check: Check) -> Hints:
     """The hints, and for a view of more than LARGE_PIXELS what is found at REDUCED_PIXELS, which one more cut ends."""
     reduced = hints.reduced(reduced_view(view).shape) if view.size > LARGE_PIXELS else None
     if reduced is None:
         return hints
     reduced = replace(reduced, options=reduced.options._replace(min_area=1, fill_holes=False))
-    found = at_centres(find_labels(reduced_view(view), reduced, device, clock, check).mask, view.shape)
+    found = at_centres(find_labels(reduced_view(view), reduced, device, check).mask, view.shape)
     return replace(hints, labelling=found, rounds=1) if has_both(found) else hints
 
 
@@ -267,7 +260,7 @@ def _stronger(view: ImageView, hints: Hints, prior: Prior, found: list["Found"])
     return None
 
 
-def found_from(view, hints, prior, marks, grid, clock, check) -> list[Found]:
+def found_from(view, hints, prior, marks, grid, check) -> list[Found]:
     """Alternate fits and cuts, from each of the prior's initial weights of colours; the result of each."""
     found: list[Found] = []
     for counts in prior.initial:
@@ -277,12 +270,9 @@ def found_from(view, hints, prior, marks, grid, clock, check) -> list[Found]:
                 check()
             models = view.models(prior, counts, hints.options.soft_strokes)
             costs = view.costs(models)
-            clock.charge("models")
             solver = grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
             solved = solver.solve(callback=check)
-            clock.charge("cuts")
             labels, energy = kept(solved, marks, hints, grid)
-            clock.charge("parts")
             if best is not None and energy > best.energies[-1]:
                 break
             earlier = found if best is None else (*found, best)
@@ -294,7 +284,6 @@ def found_from(view, hints, prior, marks, grid, clock, check) -> list[Found]:
             if not all(count.any() for count in present):
                 break
             counts = prior.blended(present)
-            clock.charge("models")
         assert best is not None
         found.append(best)
     return found
@@ -428,17 +417,16 @@ def _coded(count):
     return float(count @ np.log(count.sum() / count))
 
 
-def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Found, clock: Clock) -> Found:
+def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Found) -> Found:
     """The labels of a reduced image, with their outlines placed in the full one."""
     guess = np.where(hints.marks == OPEN, at_centres(small.labels, view.shape), hints.marks)
     smoothness = (BOX_SMOOTHNESS if hints.only_outside else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
     costs, how = at.costs(small.models).everywhere(said.marks), (hints.options.soft_strokes, view.closed)
     labels = placed_outline(view.image(), hints.marks, guess, costs, smoothness, *how, small.models.values)
-    clock.charge("outline")
     return small._replace(labels=labels, small=small)
 
 
-def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:
+def tidy(view: ImageView, hints: Hints, found: Found) -> Found:
     """The labels without small parts and holes, or any holes; of a placed outline, of the parts to keep only."""
     if hints.min_area != 1 or found.small is not None:
         size, share, keep = hints.min_area, 0.0, "all" if found.small is None else hints.keep
@@ -450,7 +438,6 @@ def tidy(view: ImageView, hints: Hints, found: Found, clock: Clock) -> Found:
     if hints.options.fill_holes:
         filled = fill_holes(found.mask, hints.marks)
         found = found._replace(labels=np.where(filled, np.int16(hints.values[-1]), found.labels))
-    clock.charge("parts")
     return found
 
 

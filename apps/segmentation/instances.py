@@ -55,7 +55,7 @@ class Instances(GridResult):
     boxes : dict
         The part inside the image of every box that has one, by label.
     seconds : dict
-        Seconds by phase: "boxes", "overlaps", "total".
+        Seconds: "total", and "compile", those of compiling kernels.
     device : str
         Device that solved the cuts.
     notes : tuple of str
@@ -191,7 +191,6 @@ def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceN
     if len(tasks) > 1:
         tasks = [partial(on_one_thread, task) for task in tasks]
     parts = dict(zip(valid, in_parallel(tasks), strict=True))
-    clock.charge("boxes")
     labels = np.zeros(shape, np.uint8 if len(boxes) < 256 else np.uint16)
     cover = np.zeros(shape, np.uint16)  # boxes that contain a pixel
     for value, part in parts.items():
@@ -199,7 +198,6 @@ def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceN
         cover[part.box] += 1
     for region, where in _regions(cover > 1):
         _decide(whole, labels, parts, region, where, device)
-    clock.charge("overlaps")
     sizes = np.bincount(labels.ravel(), minlength=len(boxes) + 1)
     notes = [
         _note([value for value in inside if value not in valid], "{} empty or outside the image: {}"),

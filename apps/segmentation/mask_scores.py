@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from apps.common.clock import timed
 from apps.common.images import InputError, check_same_size, read_codes
 from apps.segmentation.marks import OPEN, label_values
 from apps.segmentation.strokes import grey_levels
@@ -23,7 +22,6 @@ def read_truth(path) -> np.ndarray:
     return truth
 
 
-@timed("scores")
 def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> dict[str, float]:
     """Compare a mask (H, W) with the ground truth; in per cent.
 
@@ -55,7 +53,6 @@ def read_label_truth(path, shape: tuple[int, ...]) -> np.ndarray:
     return truth
 
 
-@timed("scores")
 def label_score(labels: np.ndarray, truth: np.ndarray, strokes: np.ndarray) -> dict:
     """Compare labels with a ground truth of the same shape, 0 where undecided.
 

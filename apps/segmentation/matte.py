@@ -18,7 +18,6 @@ from functools import partial
 
 import numpy as np
 
-from apps.common.clock import timed
 from apps.common.images import as_floats, to_bytes
 from apps.common.rectangles import absolute, bounds, relative, widened
 from apps.common.row_blocks import in_parallel
@@ -30,7 +29,6 @@ MIN_COLOUR_DIFFERENCE = 0.08  # difference of F and B, in RGB units of [0, 1], b
 REACH = 20  # pixels within which the mask and the image can affect a pixel: the band and half the averaging window
 
 
-@timed("matte")
 def cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """uint8 RGBA (H, W, 4) of the object; `rgb` (H, W, 3) float32 in [0, 1] or uint8, `mask` bool (H, W)."""
     import cv2

@@ -57,7 +57,7 @@ class Objects(Certified, GridResult):
     energies : tuple of float
         Energy of the labelling after each round, in nats, before parts are reassigned; never increases.
     seconds : dict
-        Seconds by stage.
+        Seconds: "total", and "compile", those of compiling kernels.
     solved : object
         Result of the last solve, a gridcut.Cut or gridcut.Labelling, with `device` and `check()`.
     """
@@ -115,7 +115,7 @@ def segment_labels(
     view = ImageView(lambda: rgb, shape)
     shares = {values.index(value) + 1: shares_of(_inside(box, shape), shape) for value, box in boxes.items()}
     hints = Hints(marks_outside(marks, shares), options=ObjectOptions(keep), boxes=shares)
-    found = find_labels(view, with_boxes_found(view, hints, device), device, clock)
+    found = find_labels(view, with_boxes_found(view, hints, device), device)
     solved = certifiable(view, hints, found, device)
     dtype = np.promote_types(strokes.dtype, np.min_scalar_type(values[-1]))
     labels = np.array((0, *values), dtype)[found.labels]
@@ -173,17 +173,13 @@ def segment_volume(
     view = VolumeView(volume, spacing, connectivity)
     values, marks = marks_of_labels(strokes, view.shape)
     edges = view.edges()
-    clock.charge("edges")
     labels = tuple(range(1, len(values) + 1))
     costs = view.costs(Models(labels, view.stroke_counts(marks, labels)))
     unary = costs.everywhere(marks)
-    clock.charge("models")
     solved = minimum(unary, edges, device)
     found, energy = labels_of(solved, costs.values), energy_of(solved)
-    clock.charge("cuts")
     if keep == "touching":
         found, solved = reassigned(costs.values, unary, found, solved, marks, edges, device)
-        clock.charge("parts")
     return Objects(np.array((0, *values), strokes.dtype)[found], values, (energy,), clock.total(), solved)
 
 

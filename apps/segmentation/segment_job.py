@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.common.annotations import TOLERANCE
-from apps.common.clock import Clock, shown_seconds, timed
+from apps.common.clock import shown_seconds
 from apps.common.errors import InputError, print_error
 from apps.common.images import check_same_size, read_photograph, to_bytes, write_bytes
 from apps.common.stems import stem_of
@@ -59,18 +59,14 @@ def process(job: Job, chosen) -> dict:
 
     Nothing is written before all of it succeeded.
     """
-    clock = Clock()
     solve, outcome_of = _read(job, chosen)
-    clock.charge("strokes")
     result = solve()
     outcome = outcome_of(result)
-    clock.charge("figures")
     for kind, content in outcome.contents.items():
         if callable(content):
             content()
         else:
             write_bytes(outcome.files[kind], content)
-    clock.charge("write")
     for note in outcome.notes:
         print_error(f"cutmatch {'refine' if 'masks' in job.files else 'segment'}: {job.image}: {note}")
     facts = outcome.facts | {"warnings": list(outcome.notes)}
@@ -104,17 +100,16 @@ def _of_object(job: Job, chosen) -> Steps:
     file = job.files.get("strokes")
     reading_strokes = pool.submit(lambda: file and codes_and_colours(file, "--strokes"))
     pool.shutdown(wait=False)
-    with timed("import"):
-        from apps.common.row_blocks import concurrently
-        from apps.segmentation.colour_models import prepare_lab
-        from apps.segmentation.fit import find_labels
-        from apps.segmentation.hints import remarks_on
-        from apps.segmentation.marks import OPEN
-        from apps.segmentation.mask_scores import read_truth, score
-        from apps.segmentation.model import ImageView
-    with timed("read"):
-        rgb, metadata = reading.result()
-        strokes = reading_strokes.result()
+    from apps.common.row_blocks import concurrently
+    from apps.segmentation.colour_models import prepare_lab
+    from apps.segmentation.fit import find_labels
+    from apps.segmentation.hints import remarks_on
+    from apps.segmentation.marks import OPEN
+    from apps.segmentation.mask_scores import read_truth, score
+    from apps.segmentation.model import ImageView
+
+    rgb, metadata = reading.result()
+    strokes = reading_strokes.result()
     concurrently(prepare_lab)
     hints = read_location(job.files, chosen, rgb, strokes)
     truth = read_truth(job.files["truth"]) if "truth" in job.files else None
@@ -152,10 +147,10 @@ def _save_session(path: str, image: Path, rgb, hints, mask) -> None:
 
 def _of_labels(job: Job, chosen) -> Steps:
     """Several objects in an image, from strokes."""
-    with timed("import"):
-        from apps.segmentation.mask_scores import label_score, read_label_truth
-        from apps.segmentation.multilabel import segment_labels
-        from apps.segmentation.strokes import read_labels
+    from apps.segmentation.mask_scores import label_score, read_label_truth
+    from apps.segmentation.multilabel import segment_labels
+    from apps.segmentation.strokes import read_labels
+
     rgb, metadata = read_photograph(job.image)
     strokes = read_labels(job.files["label_strokes"], to_bytes(rgb), chosen.encoding)
     truth = read_label_truth(job.files["truth"], rgb.shape[:2]) if "truth" in job.files else None
@@ -170,8 +165,8 @@ def _of_labels(job: Job, chosen) -> Steps:
 
 def _of_boxes(job: Job, chosen) -> Steps:
     """The objects of the boxes of a detector."""
-    with timed("import"):
-        from apps.segmentation.instances import label_boxes
+    from apps.segmentation.instances import label_boxes
+
     rgb, metadata = read_photograph(job.image)
     boxes = job.files["boxes"]
     about = {
@@ -192,11 +187,11 @@ def _of_boxes(job: Job, chosen) -> Steps:
 
 def _of_masks(job: Job, chosen) -> Steps:
     """Masks of other programs, which are refined."""
-    with timed("import"):
-        from apps.refinement.mask_files import read_masks
-        from apps.refinement.refinement import refine_soft
-        from apps.segmentation.hints import remarks_on
-        from apps.segmentation.masks import soft_masks_of
+    from apps.refinement.mask_files import read_masks
+    from apps.refinement.refinement import refine_soft
+    from apps.segmentation.hints import remarks_on
+    from apps.segmentation.masks import soft_masks_of
+
     file = job.files["masks"]
     values, kind = read_masks(file, job.image, chosen.kind)
     soft = soft_masks_of(values, kind, f"masks: {str(file)!r}")
@@ -211,7 +206,7 @@ def _of_masks(job: Job, chosen) -> Steps:
         outcome = _of_image(found, kinds, chosen, {"pixels": _pixels(result), "offsets": offsets}, result)
         return outcome._replace(notes=(*result.notes, *remarks_on(result.mask)))
 
-    return lambda: refine_soft(rgb, soft, chosen.grain, chosen.device, Clock()), outcome_of
+    return lambda: refine_soft(rgb, soft, chosen.grain, chosen.device), outcome_of
 
 
 def _of_image(found: Found, kinds: tuple[str, ...], chosen, facts: dict, solved) -> Outcome:
@@ -225,13 +220,12 @@ def _of_image(found: Found, kinds: tuple[str, ...], chosen, facts: dict, solved)
 
 def _of_volume(job: Job, chosen) -> Steps:
     """Several objects in a volume from strokes, or one, from strokes or from a rough mask that strokes may correct."""
-    with timed("import"):
-        from apps.common.figures import sections
-        from apps.segmentation.hints import remarks_on
-        from apps.segmentation.mask_scores import check_label_truth, label_score
-        from apps.segmentation.volumes import read_label_volume, read_object_truth
-    with timed("read"):
-        volume = read_volume(job.image, folder=chosen.volume)
+    from apps.common.figures import sections
+    from apps.segmentation.hints import remarks_on
+    from apps.segmentation.mask_scores import check_label_truth, label_score
+    from apps.segmentation.volumes import read_label_volume, read_object_truth
+
+    volume = read_volume(job.image, folder=chosen.volume)
     values, several = volume.values, "label_strokes" in job.files
     if values.min() == values.max():
         raise InputError(

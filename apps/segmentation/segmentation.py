@@ -86,7 +86,7 @@ class Segmentation(GridResult):
         Energy of the labelling after each round, in nats; never increases.  Of an image that is segmented at a
         reduced size, it is the energy there; above a megapixel and without a box, of the last cut only.
     seconds : dict
-        Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
+        Seconds: "total", and "compile", those of compiling kernels.
     device, method : str
         Device and method that solved the cuts.
     rival : ndarray of bool, (H, W), or None

@@ -43,7 +43,7 @@ class VolumeObject(Certified, GridResult):
     energies : tuple of float
         Energy of the cut in nats; of the parts kept if boxes were cut (apps/segmentation/part_cut.py).
     seconds : dict
-        Seconds by stage.
+        Seconds: "total", and "compile", those of compiling kernels.
     solved : apps.segmentation.part_cut.PartCuts
         The cuts, with `device` and `check()`.
     """
@@ -98,8 +98,8 @@ def segment_object(
     InputError
         Strokes of one kind only, sizes that differ, or as in `segment_volume`.
     """
-    clock, view = Clock(), VolumeView(volume, spacing, connectivity)
-    return _object_of(view, _marks_of(strokes, view.shape), keep, device, clock, fill_holes, min_volume)
+    view = VolumeView(volume, spacing, connectivity)
+    return _object_of(view, _marks_of(strokes, view.shape), keep, device, fill_holes, min_volume)
 
 
 def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
@@ -108,22 +108,20 @@ def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
     return marks_of_values(codes, "auto", "strokes")
 
 
-def _object_of(view, marks, keep, device, clock: Clock, fill_holes=False, min_volume=0) -> VolumeObject:
+def _object_of(view, marks, keep, device, fill_holes=False, min_volume=0) -> VolumeObject:
     """The object of a volume, for marks of both kinds."""
+    clock = Clock()
     if keep not in KEEP:
         raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
     marks = check_marks(marks, marks.shape, "strokes").astype(np.int16)
     values = (BACKGROUND, OBJECT)
     models = Models(values, view.stroke_counts(marks, values))
-    clock.charge("models")
     cut = PartCut(view, device)
     mask = cut.solve(models, marks, keep) > BACKGROUND
-    clock.charge("cuts")
     if fill_holes:
         mask = connected_parts.fill_holes(mask, marks)
     if min_volume > 1:
         mask = connected_parts.tidied(mask.view(np.int8), marks, min_volume).view(bool)
-    clock.charge("parts")
     return VolumeObject(mask, marks.astype(np.int8), (cut.energy,), clock.total(), cut.solved)
 
 
@@ -184,8 +182,8 @@ def refine_mask(
     fixed[inside > min(band, inside.max() / 2)] = OBJECT
     fixed[outside > min(band, outside.max() / 2)] = BACKGROUND
     np.copyto(fixed, drawn[box], where=drawn[box] != OPEN)
-    clock, view = Clock(), VolumeView(volume[box], spacing, connectivity)
-    found = _object_of(view, fixed, keep, device, clock)
+    view = VolumeView(volume[box], spacing, connectivity)
+    found = _object_of(view, fixed, keep, device)
     mask, all_marks = np.zeros_like(start), np.full(start.shape, BACKGROUND, np.int8)
     mask[box], all_marks[box] = found.mask, fixed
     return VolumeObject(mask, all_marks, found.energies, found.seconds, found.solved)

@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from apps.common.clock import Clock
 from apps.segmentation.fit import SEED_SHARE, Found, found_from, is_plausible
 from apps.segmentation.grid_cut import NO_LOCATION, GridCut
 from apps.segmentation.hints import Hints, ObjectOptions
@@ -49,12 +48,12 @@ def object_in_box(
     marks[box], depth[box] = OPEN, _depth_of(part, view.shape)[::step, ::step, ::step]
     prior = Prior((BACKGROUND, OBJECT), [_levels_outside(view, part), np.zeros(BINS)], NO_LOCATION)
     hints = Hints(marks, options=ObjectOptions("all"), rounds=ROUNDS)
-    cut, clock = GridCut(small.edges, device), Clock()
+    cut = GridCut(small.edges, device)
 
     def found_with(marks: np.ndarray) -> list[Found]:
         starts = [(depth <= np.nanquantile(depth, shallow), depth >= deepest(share)) for share, shallow in BOX_SHARES]
         initial = [prior.blended([small.counts(mask) for mask in masks]) for masks in starts]
-        return found_from(small, hints, prior._replace(initial=initial), marks, cut, clock, check)
+        return found_from(small, hints, prior._replace(initial=initial), marks, cut, check)
 
     def deepest(share: float) -> float:
         return float(np.nanquantile(depth, 1 - share))

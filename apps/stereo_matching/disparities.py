@@ -69,7 +69,7 @@ class Disparity(Certified, GridResult):
         The solver's results (gridcut's Labelling) for the left image and, with the consistency check, the right image,
         with `energy`, `device`, `stats` and `check()`.  Of a large pair, on the CPU, those of the reduced images.
     seconds : dict
-        Seconds per stage.
+        Seconds: "total", and "compile", those of compiling kernels.
     """
 
     disparity: np.ndarray
@@ -124,7 +124,7 @@ def stereo(
     Returns
     -------
     Disparity
-        `disparity` float32 (H, W) in pixels, `valid` bool (H, W), the solver's results, seconds per stage.
+        `disparity` float32 (H, W) in pixels, `valid` bool (H, W), the solver's results, `seconds`.
 
     Raises
     ------
@@ -159,19 +159,15 @@ def stereo(
         max_disparity = guess_max_disparity(rgb, right_rgb)
     elif not 1 <= max_disparity < width:
         raise InputError(f"max_disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
-    clock.charge("range")
     # A GPU expands every label everywhere.
     in_tiles = resolve(device) == "cpu"
     how = Settings(cost, smoothness, smoothness_term, truncate, consistency_check, device)
     labels, solved = _labellings(rgb, right_rgb, max_disparity, how, in_tiles)
-    clock.charge("cuts")
     values = labels[0].astype(np.float32)
     if subpixel:
         values = refined(labels[0], neighbour_costs(labels[0], rgb, right_rgb, max_disparity), max_disparity)
-    clock.charge("subpixel")
     valid = is_consistent(*labels) if consistency_check else np.ones(rgb.shape[:2], bool)
     values = filled(values, valid, rgb)
-    clock.charge("hidden")
     return Disparity(values, valid, max_disparity, solved, clock.total())
 
 

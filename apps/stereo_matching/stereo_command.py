@@ -15,7 +15,7 @@ labellings agree), and with --truth NAME-error.png.
 
 from pathlib import Path
 
-from apps.common.clock import shown_seconds, timed
+from apps.common.clock import shown_seconds
 from apps.common.images import InputError, read_image, write_image
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.run.inputs import Pair, pair_items
@@ -87,12 +87,12 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 def _stereo_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report.  All results are encoded before the first file is written."""
-    with timed("import"):
-        from apps.common.images import write_bytes
-        from apps.stereo_matching.disparities import default_max_disparity, stereo
-        from apps.stereo_matching.disparity_figures import disparity_figure, error_figure
-        from apps.stereo_matching.disparity_files import check_png, encoded, read_disparity
-        from apps.stereo_matching.disparity_scores import check_truth, score_disparity
+    from apps.common.images import write_bytes
+    from apps.stereo_matching.disparities import default_max_disparity, stereo
+    from apps.stereo_matching.disparity_figures import disparity_figure, error_figure
+    from apps.stereo_matching.disparity_files import check_png, encoded, read_disparity
+    from apps.stereo_matching.disparity_scores import check_truth, score_disparity
+
     left, right = read_image(pair.first, "left"), read_image(pair.second, "right")
     truth = known = None
     if pair.truth is not None:
@@ -114,12 +114,10 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         subpixel=chosen.subpixel,
         device=chosen.device,
     )
-    with timed("figures"):
-        figures = {"colour": disparity_figure(result.disparity), "valid": result.valid.astype("uint8") * 255}
-        if truth is not None:
-            figures["error"] = error_figure(result.disparity, truth, known)
-    with timed("write"):
-        data = encoded(result.disparity, chosen.format)
+    figures = {"colour": disparity_figure(result.disparity), "valid": result.valid.astype("uint8") * 255}
+    if truth is not None:
+        figures["error"] = error_figure(result.disparity, truth, known)
+    data = encoded(result.disparity, chosen.format)
     files = _files(pair.first.stem, chosen)
     write_bytes(files["disparity"], data)
     for kind, pixels in figures.items():

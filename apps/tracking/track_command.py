@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from apps.common.clock import Clock, shown_seconds, timed
+from apps.common.clock import Clock, shown_seconds
 from apps.common.command import spelled
 from apps.common.images import InputError, write_image
 from apps.common.stems import stem_of
@@ -148,10 +148,10 @@ def _plan(chosen) -> Work:
 
 def _track_one(job: Job, chosen) -> dict:
     """Detect, link and write one sequence; return its report."""
-    with timed("import"):
-        from apps.tracking.follow import Follower
-        from apps.tracking.track_files import read_detections
-        from apps.tracking.tracking import keep_long, track
+    from apps.tracking.follow import Follower
+    from apps.tracking.track_files import read_detections
+    from apps.tracking.tracking import keep_long, track
+
     clock = Clock()
     sequence = finder = last = None
     if job.input.suffix.lower() == ".csv":
@@ -173,12 +173,10 @@ def _track_one(job: Job, chosen) -> dict:
             f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to track; "
             "try --detect, --size or a lower --threshold"
         )
-    clock.charge("detect")
     settings = _linking_settings(chosen, detections, finder)
     how = {"linker": chosen.linker, "device": chosen.device, "progress": frame_bar(chosen, "linking")}
     how["predict"] = Follower(sequence) if settings["predict"] == "image" else settings["predict"] == "velocity"
     tracks = track(detections, **settings | how)
-    clock.charge("link")
     tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
         raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
@@ -202,15 +200,15 @@ def _track_one(job: Job, chosen) -> dict:
 
 def _report(job: Job, clock: Clock, files: dict[str, Path], facts: dict) -> dict:
     facts["device"] = "cpu"  # sparse assignments are solved on the CPU on every device
-    return report_of({"input": str(job.input)}, (), clock.seconds, files, **facts)
+    return report_of({"input": str(job.input)}, (), clock.total(), files, **facts)
 
 
 def _follow_one(job: Job, chosen) -> dict:
     """Follow given points through one sequence and write them; return its report."""
-    with timed("import"):
-        from apps.common.sequences import open_sequence
-        from apps.tracking.follow import MEMORY, STATES, follow
-        from apps.tracking.track_files import read_points
+    from apps.common.sequences import open_sequence
+    from apps.tracking.follow import MEMORY, STATES, follow
+    from apps.tracking.track_files import read_points
+
     if job.input.suffix.lower() == ".csv":
         raise InputError("--points are followed through frames; pass a video or a folder, or omit --points")
     clock = Clock()
@@ -224,7 +222,6 @@ def _follow_one(job: Job, chosen) -> dict:
 
     memory = MEMORY if chosen.memory is None else chosen.memory
     found = follow(frames(), points, memory=memory, device=chosen.device)
-    clock.charge("follow")
     files = _write(found.tracks(), sequence, last, job.input, len(found.state), chosen)
     states = {name: int((found.state[-1] == state).sum()) for state, name in enumerate(STATES)}
     facts = {"frames": len(found.state), "points": len(points), "memory": memory, "last_states": states}
@@ -294,8 +291,7 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     from apps.tracking.trails import Trails
 
     trails = Trails(tracks, None if sequence is None else sequence.shape)
-    with timed("figures"):
-        figure = trails.figure(last)
+    figure = trails.figure(last)
     folder, name = Path(chosen.out), stem_of(source)
     table = chosen.table or folder / f"{name}-tracks.csv"
     files = {"table": write_tracks(table, tracks, "--table" if chosen.table else "--out")}
@@ -307,8 +303,7 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
         shown = (
             trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
         )
-        with timed("video"):
-            files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
+        files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
     return files
 
 

@@ -60,7 +60,6 @@ def test_every_command_writes_a_record(here, capsys, case):
     assert found["options"]["out"] == "out"
     assert "many" not in found["options"], "only what the user can set"
     seconds = found["seconds"]
-    assert seconds["total"] == pytest.approx(sum(seconds[p] for p in seconds if p != "total"), abs=1e-6)
     assert 0 < seconds["total"] <= wall
     assert found["certificate"]["checked"] is (case == "matching")
     for files in [found["files"], *(level["files"] for level in found["result"].get("levels", ()))]:
@@ -84,8 +83,6 @@ def test_content_for_segment(here):
     assert found["energy"] == found["result"]["energies"][-1]
     assert found["result"]["truth"]["iou_percent"] > 90
     assert found["files"]["mask"] == "photo-mask.png"
-    phases = set(found["seconds"])
-    assert {"import", "read", "strokes", "colours", "cuts", "matte", "figures", "write", "scores", "total"} <= phases
 
 
 def test_batches_write_a_record_per_item(here, capsys):
@@ -94,6 +91,5 @@ def test_batches_write_a_record_per_item(here, capsys):
     for name in ("photo", "next"):
         found = record(f"out/{name}-denoise.json")
         assert found["inputs"]["image"]["name"] == f"{name}.png"
-        assert "start" not in found["seconds"], "the time of the process is not that of one of its items"
     report = record("r.json")
     assert report["elapsed"] > max(image["elapsed"]["total"] for image in report["images"])

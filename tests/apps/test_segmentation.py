@@ -20,7 +20,7 @@ def test_finds_the_disc(scene, given, device):
     on_cpu = segment(scene.image, **{given: where}, device="cpu")
     assert (result.mask == on_cpu.mask).all(), "cuts are unique"
     assert result.energies == on_cpu.energies
-    assert set(result.seconds) >= {"colours", "edges", "models", "cuts", "parts", "total"}
+    assert set(result.seconds) == {"compile", "total"}
 
 
 @pytest.mark.filterwarnings("ignore:the object is empty")

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from apps import flow
-from apps.common.clock import Clock
 from apps.motion.matches import Matches
 from apps.optical_flow import fast_flow
 from apps.optical_flow.frame import QUICK_LEVELS, Frame, quick_sizes
@@ -30,7 +29,7 @@ def frames(pair):
 
 
 def test_seeds_are_linked_one_to_one_where_motions_cancel(disc_pair):
-    found = fast_flow.linked_seeds(*frames(disc_pair), "cpu", Clock())
+    found = fast_flow.linked_seeds(*frames(disc_pair), "cpu")
     assert len(found) > 100
     assert len(np.unique(found.first, axis=0)) == len(found)
     assert (found.cost >= 0).all()

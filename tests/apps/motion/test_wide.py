@@ -60,7 +60,7 @@ def test_slanted_photograph():
     assert found.residual == pytest.approx(transfer_distance(found.matrix, found.matches.first, found.matches.second))
     assert ((found.matches.confidence >= 0) & (found.matches.confidence <= 1)).all()
     assert found.counts["matches"] == len(found.matches) == len(found.residual)
-    assert set(found.seconds) - {"compile"} == {"points", "first", "geometry", "guided", "total"}
+    assert 0 <= found.seconds["compile"] < found.seconds["total"]
 
 
 @pytest.mark.parametrize("model", ["homography", "fundamental"])
