@@ -1,8 +1,8 @@
 """Sessions on disk: an SQLite file for each image, with what was drawn on it.
 
     about     key, value: "image" (name, shape and digest of the pixels), "options", "writer" (session or segment),
-              "state" (new, started, or done and approved: results were written since), "owner" (the process that has
-              the file open), and "labels", unless an edit came after they were found
+              "state" (new, started, or done and approved: results were written since), and "labels", unless an edit
+              came after they were found
     records   list (0 in effect, 1 undone), place in it, the record as JSON, and the values of its mask
 
 A session that is kept in its file commits every edit before it counts, to the write-ahead log beside the file.  So the
@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import json
 import os
-import socket
 import sqlite3
 import threading
 import zlib
@@ -28,7 +27,6 @@ from apps.common.errors import BAD_INPUT, SOME_FAILED, InputError, OutputError
 from apps.common.images import to_bytes
 from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
-from apps.segmentation import KEEP
 from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
 from apps.session.session_records import (
@@ -100,10 +98,10 @@ class Store(Uncopied):
     def __init__(self, path: str | Path, option: str = "path", can_make: bool = False, replaces: bool = False):
         self.path, self._can_make = Path(path), can_make or replaces
         self._option, self._name = option, f"{option}: {str(path)!r}"
-        self._lock = threading.Lock()  # edits, and the thread that adds labels
+        self._lock = threading.RLock()  # edits, and the thread that adds labels
         self._kept = RecordHistory()  # what the file holds
         self._fixed: dict[str, str] = {}  # what edits do not change in it
-        self._is_held = self._is_closed = self._has_labels = False
+        self._is_closed = self._has_labels = False
         self.state = ""  # of a file without a session
         try:
             self._open()
@@ -148,10 +146,8 @@ class Store(Uncopied):
     def close(self) -> None:
         """Let others use the file, which is removed if nothing was ever drawn."""
         with self._lock:  # SQLite crashes if a connection is closed in the middle of a statement of another thread
-            if self._is_held:
-                with contextlib.suppress(sqlite3.Error):
-                    self._db.execute("DELETE FROM about WHERE key = 'owner'")
-                    self._db.execute("PRAGMA journal_mode = DELETE")  # one file, also for readers that cannot write
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("PRAGMA journal_mode = DELETE")  # one file, also for readers that cannot write
             self._db.close()
             self._is_closed = True
         if self._can_make and self.state in ("", "new") and not self._is_missing():
@@ -161,18 +157,12 @@ class Store(Uncopied):
 
     @property
     def options(self) -> ObjectOptions:
-        """The options of the session; InputError for impossible ones."""
+        """The options of the session."""
         with self._reported():
             try:
-                options = ObjectOptions(**json.loads(self._about()["options"]))
-                flags = options.fill_holes, options.soft_strokes
-                if options.keep not in (None, *KEEP) or type(options.min_area) is not int or options.min_area < 0:
-                    raise ValueError("options")
-                if {*map(type, flags)} != {bool}:
-                    raise ValueError("options")
+                return ObjectOptions(**json.loads(self._about()["options"]))
             except DAMAGED as error:
                 raise self._damaged(error) from None
-        return options
 
     def read(self, pixels: np.ndarray, shape: tuple[int, ...]) -> Stored:
         """The session of an image of a shape, RGB, or of a volume; InputError for one of another, or a damaged one."""
@@ -227,14 +217,9 @@ class Store(Uncopied):
         self._kept, self.state = stored.history, state
 
     def hold(self) -> None:
-        """Commit edits to the log from now on, and tell others who has the file."""
-        with self._reported():
-            self._db.execute("PRAGMA journal_mode = DELETE")  # the log of a process that was killed
-        with self._writing():  # to the file itself, where others can read it
-            self._note(owner=f"process {os.getpid()} on {socket.gethostname()}")
+        """Commit edits to the log from now on."""
         with self._reported():
             self._db.execute("PRAGMA journal_mode = WAL")
-        self._is_held = True
 
     def keep(self, history: RecordHistory) -> None:
         """Commit what an edit changed; after an exception, the file holds what it held before."""
@@ -257,16 +242,14 @@ class Store(Uncopied):
     def add_labels(self, history: RecordHistory, labels: np.ndarray) -> None:
         """Add the labels found for a history, unless an edit came after it, or the file was closed; empty the log."""
         content = _packed(labels)
-        try:
+        with self._lock:
+            if self._is_closed or self._kept[:2] != history[:2] or self.state == "new":
+                return
             with self._writing():
-                if self._kept[:2] == history[:2] and self.state != "new":
-                    self._note(labels=content)
-                    self._has_labels = True
-            with self._lock, self._reported():
+                self._note(labels=content)
+                self._has_labels = True
+            with self._reported():
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except NoSession:
-            if not self._is_closed:
-                raise
 
     def mark(self, state: str) -> None:
         """Note that results were written, and perhaps approved: DONE or APPROVED."""
@@ -324,12 +307,13 @@ class Store(Uncopied):
     def _reason_of(self, error: sqlite3.Error) -> InputError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            owner = _unlocked(self.path, "owner") or "another process"
-            return InputError(f"{self._name} is in use by {owner}; end that, or choose another folder")
+            return InputError(f"{self._name} is in use by another process; end that, or choose another folder")
         if code in FULL or code in UNWRITABLE:
-            remedy = "free some space, or choose another folder" if code in FULL else "choose a writable folder"
-            status = SOME_FAILED if code in FULL else BAD_INPUT
-            return OutputError(f"{self._option}: cannot write {str(self.path)!r} ({error}); {remedy}", status)
+            shown, status = (
+                f"{self._option}: cannot write {str(self.path)!r}",
+                SOME_FAILED if code in FULL else BAD_INPUT,
+            )
+            return OutputError(f"{shown} ({error}); free some space, or choose a folder that can be written", status)
         return self._damaged(error)
 
     def _damaged(self, reason) -> NoSession:
@@ -339,7 +323,12 @@ class Store(Uncopied):
 def state_in(path: Path) -> str:
     """State of a session's file, perhaps a missing one: new, started, done or approved."""
     log = path.with_name(f"{path.name}-wal")  # of a file that is in use, or whose process was killed
-    return "started" if log.exists() else _unlocked(path, "state") or "new"
+    if log.exists():
+        return "started"
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_connection(path, "ro&immutable=1")) as db:  # no locks
+        for (state,) in db.execute("SELECT value FROM about WHERE key = 'state'"):
+            return str(state)
+    return "new"
 
 
 def digest_of(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
@@ -405,14 +394,6 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
     for setting in SETTINGS:
         db.execute(f"PRAGMA {setting}")
     return db
-
-
-def _unlocked(path: Path, key: str) -> str | None:
-    """What a file says about itself, without a look at its locks and its log."""
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(_connection(path, "ro&immutable=1")) as db:
-        for (value,) in db.execute("SELECT value FROM about WHERE key = ?", (key,)):
-            return str(value)
-    return None
 
 
 def _row(record: Record) -> tuple[str, bytes | None]:

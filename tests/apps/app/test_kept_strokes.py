@@ -75,12 +75,11 @@ def test_a_full_disk_refuses_strokes_and_loses_none(start, photo):
 
 
 def test_an_image_is_open_once(served, connect):
-    """The process that has it is named."""
     connect(served()).open()
     second = connect(served())
     second.say("open", item=0)
     text = second.until(lambda m: m["type"] == "unreadable")["text"]
-    assert "in use by process" in text
+    assert "in use by another process" in text
     assert "\n" not in text
 
 

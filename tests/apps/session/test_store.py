@@ -116,13 +116,13 @@ except ValueError as error:
 """
 
 
-def test_another_process_is_told_who_has_the_file(tmp_path):
+def test_another_process_cannot_use_the_file(tmp_path):
     path = tmp_path / "a.sqlite"
     with opened(path) as session:
         session.stroke([(24, 20), (32, 20)], 2)
         told = subprocess.run([sys.executable, "-c", OTHER, path], capture_output=True, text=True, timeout=120).stdout
         for call in (lambda: opened(path), lambda: Session.load(path, IMAGE), lambda: session.save(path)):
-            with pytest.raises(InputError, match="is in use by process") as error:
+            with pytest.raises(InputError, match="is in use by another process") as error:
                 call()
             assert told == f"{error.value}\n"
         session.stroke([(3, 3), (52, 3)], 2, 0)
@@ -175,7 +175,7 @@ DAMAGE = {
     "newer": "PRAGMA user_version = 2",
     "table": "DROP TABLE records",
     "image": "DELETE FROM about WHERE key = 'image'",
-    "options": "UPDATE about SET value = '{\"keep\": \"some\"}' WHERE key = 'options'",
+    "options": "UPDATE about SET value = '{\"kept\": \"all\"}' WHERE key = 'options'",
     "labels": "REPLACE INTO about VALUES ('labels', x'00')",
     "no JSON": "UPDATE records SET content = '{'",
     "no mask": 'INSERT INTO records VALUES (0, 9, \'{"kind": "start"}\', NULL)',
