@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from apps.common.rectangles import Rectangle, tiles_of, widened
+from apps.common.rectangles import Rectangle, bounds, tiles_of, widened
 from apps.common.row_blocks import for_blocks, in_parallel
 from apps.segmentation.marks import OBJECT, OPEN, labels_in
 
@@ -74,14 +74,23 @@ def reduced_marks(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return out
 
 
-def at_centres(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Labels, marks or a mask at another size, each pixel the value at its centre."""
+def at_centres(values: np.ndarray, shape: tuple[int, ...], part: Rectangle | None = None) -> np.ndarray:
+    """Labels, marks or a mask at another size, each pixel the value at its centre; perhaps only a part of them."""
     if values.shape == tuple(shape):
-        return values
-    places = [centres(n, m) for n, m in zip(shape, values.shape, strict=True)]
+        return values if part is None else values[part]
+    sides = part or (slice(None),) * len(shape)
+    places = [centres(n, m)[side] for n, m, side in zip(shape, values.shape, sides, strict=True)]
     for axis in reversed(range(len(places))):  # the rows, which are copied whole, last
         values = np.take(values, places[axis], axis)
     return values
+
+
+def part_at_centres(mask: np.ndarray, shape: tuple[int, ...]) -> Rectangle:
+    """The part of a grid of another size that has its centres in the bounds of a mask (H, W)."""
+    sides = bounds(mask) or (slice(0, 0), slice(0, 0))
+    lines = zip(shape, mask.shape, sides, strict=True)
+    ends = [np.searchsorted(centres(n, m), (side.start, side.stop)) for n, m, side in lines]
+    return tuple(slice(int(start), int(stop)) for start, stop in ends)
 
 
 def tiles_along(labels: np.ndarray, margin: int) -> list[Rectangle]:

@@ -3,8 +3,7 @@
     layer    label of the last stroke over each pixel, int16; OPEN without one
     marks    the layer, and BACKGROUND wherever it is open outside the boxes, if all objects have one; OPEN in locked
              objects, and for their labels
-    locked   labels of locked objects, int16, 0 elsewhere; None without one
-    closed   their pixels, bool; None without one
+    closed   the pixels of locked objects, bool; None without one
     objects  what the records say besides
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
@@ -154,11 +153,10 @@ class Canvas:
         )
 
     def _set_locks(self, locks: dict) -> None:
-        self.locked = self.closed = None
+        self.closed = None
         self._is_locked = np.isin(np.arange(256), [*locks]).view(np.uint8)  # by label, and 0 for OPEN
         if locks:
-            self.locked = at_centres(paste(np.zeros(self._full, np.int16), locks.values()), self.shape)
-            self.closed = self.locked > 0
+            self.closed = at_centres(paste(np.zeros(self._full, np.uint8), locks.values()), self.shape) > 0
 
     def _add(self, record: Record, region: Rectangle) -> None:
         """Apply a record."""

@@ -29,7 +29,7 @@ from apps.segmentation.connected_parts import tidied
 from apps.segmentation.fine_outline import MAX_PREFERENCE, mean_contrast, placed_outline
 from apps.segmentation.fit import PIN_HOLE, PIN_SHARE, REDUCED_PIXELS
 from apps.segmentation.grid_cut import banded_cut
-from apps.segmentation.image_sizes import at_centres, centres
+from apps.segmentation.image_sizes import at_centres, centres, part_at_centres
 from apps.segmentation.margins import Margins, Unsure
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT
@@ -235,12 +235,8 @@ class Edits:
         is_placed = final and mask.shape != self._shape
         if is_placed:  # the outline may be beside the reduced one
             where = cv2.dilate(where.view(np.uint8), np.ones((5, 5), np.uint8)) > 0
-        lines = [centres(n, m) for n, m in zip(self._shape, mask.shape, strict=True)]
-        sides = bounds(where) or (slice(0, 0), slice(0, 0))
-        ends = [np.searchsorted(places, (side.start, side.stop)) for places, side in zip(lines, sides, strict=True)]
-        part = slice(*map(int, ends[0])), slice(*map(int, ends[1]))
-        rows, columns = (places[side] for places, side in zip(lines, part, strict=True))
-        where, mask_there = (one.take(columns, 1).take(rows, 0) for one in (where, mask))
+        part = part_at_centres(where, self._shape)
+        where, mask_there = (at_centres(one, self._shape, part) for one in (where, mask))
         if not is_placed:
             return part, where & self._is_open[part], mask_there
         marks, smoothness = np.full(self._shape, OPEN, np.int16), SMOOTHNESS * self._scale

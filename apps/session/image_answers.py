@@ -21,7 +21,7 @@ from apps.segmentation.connected_parts import keep_parts, tidied
 from apps.segmentation.fit import certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
 from apps.segmentation.hints import Hints, ObjectOptions, shares_of, values_of
-from apps.segmentation.image_sizes import at_centres, centres
+from apps.segmentation.image_sizes import at_centres, part_at_centres
 from apps.segmentation.instances import with_boxes_found
 from apps.segmentation.marks import BACKGROUND, is_inside, labels_in
 from apps.segmentation.model import ImageView, Models, prior_of
@@ -90,30 +90,30 @@ class ImageAnswers:
         self._image = ImageView(to_rgb, self.shape)
         self._in_boxes: dict = {}  # what the worker found in each box
         self.is_reduced = self._image.size > fit.LARGE_PIXELS
-        self._view = reduced_view(self._image) if self.is_reduced else self._image
-        self._view.whole  # noqa: B018  # computed now, so that the first stroke does not wait for it
-        self._open_view = self._view
+        self.grid = reduced_view(self._image) if self.is_reduced else self._image
+        self.grid.whole  # noqa: B018  # computed now, so that the first stroke does not wait for it
+        self._open_view = self.grid
         self._clear()
         self.answered: Sequence[Record] | None = ()  # None while they change, and after an exception then
 
     def _clear(self) -> None:
         """Forget all records."""
-        self._canvas = Canvas(self._view.shape, self.shape)
+        self._canvas = Canvas(self.grid.shape, self.shape)
         self._every = Canvas(self.shape, self.shape) if self.is_reduced else None  # of the image, the worker's
         self._close(None)
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
         self._start = Start((), None, (), self.shape)
         self._boxed: tuple[tuple[Box, ...], np.ndarray] | None = None  # boxes, and what was found with them
-        self._labels = np.zeros(self._view.shape, np.int16)
+        self._labels = np.zeros(self.grid.shape, np.int16)
         self._shown: Shown | None = None
         self.is_exact = True
         self.rival: np.ndarray | None = None  # another object that fits the box about as well as the one shown
 
     def _close(self, closed: np.ndarray | None) -> None:
         """Let the cuts leave out the pixels of locked objects."""
-        self._view = self._open_view.without(closed)
-        self._cut, self._standby = (GridCut(self._view.edges, self._device) for _ in range(2))
+        self.grid = self._open_view.without(closed)
+        self._cut, self._standby = (GridCut(self.grid.edges, self._device) for _ in range(2))
 
     @property
     def energy(self) -> float | None:
@@ -129,11 +129,6 @@ class ImageAnswers:
             return None
         return self._cut.solved if self._shown is None else self._shown.solved
 
-    @property
-    def grid(self) -> ImageView:
-        """The view of the answer grid."""
-        return self._view
-
     def terms_of(self, label: int, where: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Costs of all other labels and of an object, int32, at an index of the answer grid; 0 without them."""
         marks = self._canvas.marks_now()[where]
@@ -142,12 +137,6 @@ class ImageAnswers:
             return np.zeros(marks.shape, np.int32), np.zeros(marks.shape, np.int32)
         found, place = costs.at(where, marks), costs.values.index(label)
         return np.delete(found, place, axis=0).min(axis=0), found[place]
-
-    @property
-    def preview(self) -> np.ndarray:
-        """Labels of the answer grid."""
-        locked = self._canvas.locked
-        return self._labels if locked is None else np.where(locked > 0, locked, self._labels)
 
     def labels(self) -> np.ndarray:
         """Labels of the image: those of the cuts, and locked objects."""
@@ -162,11 +151,9 @@ class ImageAnswers:
         if not changed.any():
             return self._shown.labels
         labels = self._shown.labels.copy()
-        places = [centres(n, m) for n, m in zip(self.shape, changed.shape, strict=True)]
-        touched = [np.flatnonzero(changed.any(axis=1 - k)[place]) for k, place in enumerate(places)]
-        part = tuple(slice(lines[0], lines[-1] + 1) for lines in touched)
-        rows, columns = (place[lines] for place, lines in zip(places, part, strict=True))
-        np.copyto(labels[part], self._labels[:, columns][rows], where=changed[:, columns][rows])
+        part = part_at_centres(changed, self.shape)
+        shown, where = (at_centres(values, self.shape, part) for values in (self._labels, changed))
+        np.copyto(labels[part], shown, where=where)
         return labels
 
     def present(self) -> tuple[int, ...]:
@@ -188,9 +175,9 @@ class ImageAnswers:
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
         models, self.rival = self._models, None
         start = Start.of(self._canvas.objects, self.shape)
-        if start != self._start or self._canvas.closed is not self._view.closed:
+        if start != self._start or self._canvas.closed is not self.grid.closed:
             self._start, self._shown, models = start, None, None
-            if self._canvas.closed is not self._view.closed:
+            if self._canvas.closed is not self.grid.closed:
                 self._close(self._canvas.closed)
         marked = np.flatnonzero(self._counts).tolist()
         is_single = len({*marked, *start.labels} - {BACKGROUND}) == 1
@@ -215,9 +202,9 @@ class ImageAnswers:
         hints = hints_of(marks, self._start, self._keep, self._mask)
         if self._mask is None or hints.is_single:  # what is in a box takes too long
             hints = replace(hints, boxes={})
-        prior = prior_of(self._view, hints)
-        models = self._view.models(prior, prior.initial[0], soft=False)
-        self._cut.load(self._view.costs(models), marks)
+        prior = prior_of(self.grid, hints)
+        models = self.grid.models(prior, prior.initial[0], soft=False)
+        self._cut.load(self.grid.costs(models), marks)
         return models
 
     def refine(self, records: Sequence[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
@@ -227,7 +214,7 @@ class ImageAnswers:
             if self.answered is None:
                 return
             few, start, standby, every = self._canvas.all_marks(), self._start, self._standby, self._every
-            view = self._view
+            view = self.grid
         marks, image = few, view
         if every is not None:
             every.change_to(records)

@@ -29,7 +29,6 @@ from apps.common.uncopied import Uncopied
 from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import tidied
 from apps.segmentation.hints import ObjectOptions
-from apps.segmentation.image_sizes import at_centres
 from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
 from apps.session.canvas import Canvas, Overlay
@@ -47,7 +46,6 @@ from apps.session.session_records import (
     Record,
     RecordHistory,
     Unlock,
-    as_json,
     check_label,
     common_length,
     effective,
@@ -689,22 +687,9 @@ class Session(Uncopied):
         return self.labels > 0
 
     @property
-    def preview(self) -> np.ndarray:
-        """Labels on the grid that answers strokes: that of the image, or a reduced one, for display."""
-        with self._lock:
-            self._settle()
-            found = self._answers.preview
-            return found if self._overlay is None else at_centres(self.labels, found.shape)
-
-    @property
     def records(self) -> Sequence[Record]:
         """The records in effect, immutable; those that an edit did not change are the same objects as before."""
         return effective(self._history.records)
-
-    @property
-    def strokes(self) -> list[dict]:
-        """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or strokes."""
-        return [as_json(record) for record in self.records]
 
     @property
     def state(self) -> dict:

@@ -7,11 +7,9 @@ A locked object keeps the pixels of its record, whatever is marked later.  It ta
 in them, and nothing else gets its label.
 """
 
-import math
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -44,17 +42,6 @@ class PackedMask(NamedTuple):
     def values(self) -> np.ndarray:
         """The values."""
         return np.frombuffer(zlib.decompress(self.data), self.dtype).reshape(self.shape)
-
-    @classmethod
-    def of_data(cls, data: bytes, shape: tuple[int, ...], dtype: type) -> "PackedMask":
-        """The values of a shape, bool or uint8, in data of another; ValueError or TypeError for anything else."""
-        try:
-            values = zlib.decompressobj().decompress(data, math.prod(shape) + 1)  # no more than needed
-        except zlib.error:
-            raise ValueError("pixels") from None
-        if len(values) != math.prod(shape) or (dtype is bool and np.frombuffer(values, np.uint8).max() > 1):
-            raise ValueError("pixels")
-        return cls(shape, np.dtype(dtype).str, data)
 
 
 # Records.  The next record is undone together with one whose `is_part` is True.
@@ -437,38 +424,20 @@ def make_description(label, name, colour) -> Describe:
     return Describe(check_label(label), name, colour)
 
 
-def _stored_part(kind, dtype, shape, data, label, box, **flags) -> Lock | Patch:
-    x0, y0, x1, y1 = box
-    if len(shape) != 2 or {*map(type, box)} != {int} or not (0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]):
-        raise ValueError("box")
-    return kind(check_label(label), (x0, y0, x1, y1), PackedMask.of_data(data, (y1 - y0, x1 - x0), dtype), **flags)
-
-
-def _stored_mask(shape, data, is_soft=False, is_part=False) -> MaskHint:
-    return MaskHint(PackedMask.of_data(data, shape, np.uint8 if is_soft else bool), is_part)
-
-
-READERS: dict[str, Callable[..., Record]] = {  # of the shape of the grid, the compressed values, and the JSON's content
-    "stroke": lambda shape, _, points, radius, label, **more: make_stroke(points, radius, label, shape, **more),
-    "erase": lambda shape, _, points, radius, **more: make_stroke(points, radius, None, shape, **more),
-    "box": lambda shape, _, **given: make_box(shape=shape, **given),
-    "start": _stored_mask,
-    "strokes": lambda shape, data: Marks(PackedMask.of_data(data, shape, np.uint8)),
-    "describe": lambda shape, _, **given: make_description(**given),
-    "lock": partial(_stored_part, Lock, bool),
-    "patch": partial(_stored_part, Patch, np.uint8),
-    "unlock": lambda shape, _, label, is_part=False: Unlock(check_label(label), is_part),
-    "delete": lambda shape, _, label: Delete(check_label(label)),
-    "clear": lambda shape, _, is_part=False: Clear(is_part),
-}
-
-
-def from_json(content: dict, shape: tuple[int, ...], data) -> Record:
-    """The record of `as_json` with the compressed values of its mask, if there is one; an error for anything else."""
-    flags = [value for name, value in content.items() if name.startswith("is_")]
-    if not all(value is True for value in flags) or content.get("label", 0) is None:
-        raise ValueError("flags")
-    return READERS[content["kind"]](shape, data, **{name: one for name, one in content.items() if name != "kind"})
+def from_json(content: dict, shape: tuple[int, ...], data: bytes | None) -> Record:
+    """The record of `as_json` on a grid of a shape, with the compressed values of its mask, if there is one."""
+    given = dict(content)
+    name, is_soft = given.pop("kind"), given.pop("is_soft", False)
+    if name == "erase":
+        given["label"] = None
+    if "points" in given:
+        given["points"] = tuple((float(x), float(y)) for x, y in given["points"])
+    given |= {key: tuple(given[key]) for key in ("box", "colour") if given.get(key) is not None}
+    if data is not None:
+        x0, y0, x1, y1 = given.get("box") or (0, 0, *shape[::-1])[:4]
+        is_bool = name == "lock" or (name == "start" and not is_soft)
+        given["pixels"] = PackedMask((y1 - y0, x1 - x0) if "box" in given else shape, "|b1" if is_bool else "|u1", data)
+    return KINDS[name](**given)
 
 
 def as_json(record: Record) -> dict:

@@ -183,7 +183,7 @@ class Store(Uncopied):
                 lists[number].append(from_json(json.loads(content), shape, values))
             self._has_labels = "labels" in about
             if is_same and self._has_labels:
-                labels = PackedMask.of_data(about["labels"], shape, np.uint8).values()
+                labels = PackedMask(shape, "|u1", about["labels"]).values()
         except DAMAGED as error:
             raise self._damaged(error) from None
         if not is_same:

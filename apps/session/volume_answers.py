@@ -78,11 +78,6 @@ class VolumeAnswers:
         """The last cut of the volume, with `check`; None without one."""
         return self._cut.solved if self._is_known else None
 
-    @property
-    def preview(self) -> np.ndarray:
-        """The labels, which are computed at full size."""
-        return self._labels
-
     def labels(self) -> np.ndarray:
         """Labels of the volume, with the last slice answered."""
         return self._labels

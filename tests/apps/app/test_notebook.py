@@ -108,7 +108,7 @@ def test_strokes_change_the_session_and_are_shown(sent):
             assert calls  # the callback of the session is called, too
             page.do("undo")
             await page.settled(1)
-            assert len(session.strokes) == 1
+            assert len(session.records) == 1
 
     asyncio.run(run())
 
@@ -127,7 +127,7 @@ def test_a_volume_is_shown_in_slices(sent):
             np.testing.assert_allclose(values / 65535 * 191, volume[1], atol=0.01)
             page.say({"kind": "bytes"}, stroke(1, [(2, 2)], 1, 0, 1))
             await page.settled(1)
-            assert session.strokes[0]["slice"] == 1
+            assert session.records[0].slice == 1
 
     asyncio.run(run())
 

@@ -60,7 +60,7 @@ def check_answer(session, image):
     """The labels on the answer grid, and their certificate; the worker must not change them meanwhile."""
     with session._lock:
         answers, records = session._answers, session._history.records
-        marks = painted(records, answers.preview.shape, session.shape)
+        marks = painted(records, answers.grid.shape, session.shape)
         np.testing.assert_array_equal(answers._canvas.all_marks(), marks)
         models = answers._models
         if models is None:
@@ -70,7 +70,7 @@ def check_answer(session, image):
             assert len(given) < 2
             assert (answers._labels == (given[0] if given.size else 0)).all()
             return
-        view = answers._view
+        view = answers.grid
         keep = "all" if answers._start.boxes or answers._start.hint else "touching"
         answers._cut.solved.check()
         if len(models.values) == 2:
@@ -182,6 +182,6 @@ def test_the_labels_of_a_large_image_are_those_of_segment(tiny_grids, disc):
         session.stroke([(3, 3), (52, 3)], 2, 0)
         session.stroke([(3, 37), (52, 37)], 1, 0)
         session.wait()
-        assert session._answers.preview.shape != session.shape == image.shape[:2]
+        assert session._answers.grid.shape != session.shape == image.shape[:2]
         check_settled(session, image)
         assert session.result().certified

@@ -100,7 +100,7 @@ def test_cells_one_by_one(cells):
 
 def test_strokes_of_a_locked_object_are_rejected(cells):
     cells.lock(1)
-    before = cells.strokes
+    before = cells.records
     with pytest.raises(InputError, match="object 1 is locked; unlock it first"):
         cells.stroke([(40, 40)], 2, 1)
     with pytest.raises(InputError, match="object 1 is locked"):
@@ -111,7 +111,7 @@ def test_strokes_of_a_locked_object_are_rejected(cells):
         cells.unlock(2)
     with pytest.raises(InputError, match="object 2 has no pixels yet"):
         cells.lock(2)
-    assert cells.strokes == before
+    assert cells.records == before
     cells.stroke([(14, 20)], 2, 2)  # on the locked object: no effect
     cells.wait()
     assert not (cells.labels == 2).any()

@@ -78,7 +78,7 @@ def test_a_deleted_object_leaves_no_trace(session, disc):
     ],
 )
 def test_bad_descriptions_change_nothing(session, arguments, message):
-    before = session.strokes
+    before = session.records
     with pytest.raises(InputError, match=message):
         session.describe(*arguments)
-    assert session.strokes == before
+    assert session.records == before

@@ -37,10 +37,10 @@ def test_images_of_every_kind(dtype):
     ],
 )
 def test_bad_strokes_change_nothing(session, arguments, message):
-    before, records = session.state["version"], session.strokes
+    before, records = session.state["version"], session.records
     with pytest.raises(InputError, match=message):
         session.stroke(*arguments)
-    assert (session.state["version"], session.strokes) == (before, records)
+    assert (session.state["version"], session.records) == (before, records)
 
 
 @pytest.mark.parametrize(

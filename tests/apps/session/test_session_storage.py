@@ -9,6 +9,7 @@ from apps import cli
 from apps.common.errors import OutputError
 from apps.common.images import InputError, read_image, to_rgb
 from apps.session import Session
+from apps.session.session_records import Box, Marks, MaskHint
 from apps.session.store import Store, hints_in
 
 
@@ -16,7 +17,7 @@ def assert_same(one, other):
     one.wait()
     other.wait()
     np.testing.assert_array_equal(one.labels, other.labels)
-    assert one.strokes == other.strokes
+    assert one.records == other.records
 
 
 @pytest.fixture
@@ -70,16 +71,16 @@ def test_a_start_mask_that_a_box_replaced_is_no_start_of_the_command(session, di
 
 def test_what_was_cleared_is_restored_by_undo(session, disc, tmp_path):
     """Also what marks of an array replaced, by one `undo`."""
-    before = session.strokes
+    before = session.records
     session.clear()
     session.set_strokes(np.where(disc[1], 1, -1))
     session.save(tmp_path / "a.sqlite")
     with Session.load(tmp_path / "a.sqlite", disc[0], device="cpu") as loaded:
-        assert loaded.strokes == [{"kind": "strokes"}]
+        assert [*map(type, loaded.records)] == [Marks]
         loaded.undo()
-        assert loaded.strokes == []
+        assert not loaded.records
         loaded.undo()
-        assert loaded.strokes == before
+        assert loaded.records == before
         assert loaded.state["redo"]
 
 
@@ -97,7 +98,7 @@ def test_a_session_of_the_command_is_loaded(scene, files, tmp_path):
     assert cli.main([*paths, "--out", str(tmp_path / "out")]) == 0
     with Session.load(files / "s.sqlite", scene.image, device="cpu") as session:
         session.wait()
-        assert [one["kind"] for one in session.strokes] == ["box", "start", "strokes"]
+        assert [*map(type, session.records)] == [Box, MaskHint, Marks]
         assert (session.mask == scene.truth).mean() > 0.98
         session.stroke([(15, 16)], 2, 0)
         session.save(tmp_path / "again.sqlite")

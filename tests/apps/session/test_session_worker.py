@@ -19,7 +19,7 @@ def test_a_large_image_is_answered_on_a_reduced_grid(tiny_grids, disc):
         session.stroke([(24, 20), (32, 20)], 2)
         session.stroke([(3, 3), (52, 3)], 2, 0)
         assert session.labels.shape == truth.shape
-        assert session.preview.size < truth.size / 2
+        assert session._answers.grid.size < truth.size / 2
         session.wait()
         assert seen[-1] is True
         full = session.labels
@@ -56,12 +56,12 @@ def raise_memory_error(*arguments, **keywords):
 
 def test_an_error_while_answering_changes_nothing(session, monkeypatch):
     """The next stroke is answered with all marks, whatever the failed one had already changed."""
-    before, records = session.labels, session.strokes
+    before, records = session.labels, session.records
     with monkeypatch.context() as patch:
         patch.setattr(image_answers.GridCut, "mark", raise_memory_error)
         with pytest.raises(MemoryError):
             session.stroke([(28, 20)], 4, 0)
-    assert session.strokes == records
+    assert session.records == records
     session.stroke([(-9, -9)], 1, 0)
     session.wait()
     np.testing.assert_array_equal(session.labels, before)

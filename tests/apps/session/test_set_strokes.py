@@ -5,6 +5,7 @@ import pytest
 
 from apps.common.images import InputError
 from apps.session import Session
+from apps.session.session_records import Marks
 from tests.apps.session.scenes import disc_scene
 
 
@@ -33,19 +34,19 @@ def test_the_answer_is_that_of_strokes_on_the_same_pixels(session, image):
 def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
     session.box((6, 1, 50, 39))
     session.wait()
-    before, strokes = session.labels, session.strokes
+    before, strokes = session.labels, session.records
     marks = both_kinds(image.shape[:2])
     session.set_strokes(marks)
-    assert session.strokes == [{"kind": "strokes"}]
+    assert [*map(type, session.records)] == [Marks]
     np.testing.assert_array_equal(session._answers._canvas.all_marks(), marks)
     session.wait()
     after = session.labels
     assert session.undo()
-    assert session.strokes == strokes
+    assert session.records == strokes
     session.wait()
     np.testing.assert_array_equal(session.labels, before)
     assert session.redo()
-    assert session.strokes == [{"kind": "strokes"}]
+    assert [*map(type, session.records)] == [Marks]
     session.wait()
     np.testing.assert_array_equal(session.labels, after)
     assert not session.redo()
@@ -63,7 +64,7 @@ def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
     ],
 )
 def test_bad_marks_change_nothing(session, marks, message):
-    before = session.state["version"], session.strokes
+    before = session.state["version"], session.records
     with pytest.raises(InputError, match=message):
         session.set_strokes(marks)
-    assert (session.state["version"], session.strokes) == before
+    assert (session.state["version"], session.records) == before
