@@ -23,10 +23,11 @@ from apps.common.row_blocks import in_parallel
 from apps.refinement import KINDS
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.image_sizes import at_centres
+from apps.segmentation.instances import merged
 from apps.segmentation.marks import OPEN, has_both
-from apps.segmentation.masks import SoftMasks, soft_masks_of
+from apps.segmentation.masks import SoftMask, SoftMasks, soft_masks_of
 from apps.segmentation.model import ImageView
-from apps.segmentation.soft_start import HELD, RefinedObject, SoftMask, refined
+from apps.segmentation.soft_start import HELD, RefinedObject, refined
 from apps.segmentation.terms import SMOOTHNESS, UNIT
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -144,23 +145,12 @@ def refine_soft(rgb, soft: SoftMasks, grain: float | None, device: DeviceName) -
     view = whole if small == shape else whole.smaller(small, 1.0)
     edges = view.edges()
     found = in_parallel([partial(refined, view.lab, edges, mask, mask.grain * scale, device) for mask in masks])
-    labels = _merged(found, soft.values, small)
+    labels = merged(dict(zip(soft.values, found, strict=True)), small, np.int32)
     if view is not whole:
         labels = _placed(rgb, labels, masks, found, soft.values)
     offsets = tuple((each.offset[0] / scale, each.offset[1] / scale) for each in found)
     cuts = tuple(each.cut for each in found if each.cut is not None)
     return Refinement(labels, soft.values, offsets, soft.notes, clock.total(), cuts)
-
-
-def _merged(found: list[RefinedObject], values: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-    """Labels of all objects, int32; the largest preference decides where several claim a pixel."""
-    labels = np.zeros(shape, np.int32)
-    best = np.full(shape, -np.inf, np.float32)
-    for each, value in zip(found, values, strict=True):
-        wins = each.mask & (each.preference > best[each.part])
-        labels[each.part][wins] = value
-        best[each.part][wins] = each.preference[wins]
-    return labels
 
 
 def _placed(

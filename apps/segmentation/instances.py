@@ -3,16 +3,8 @@
 Each box is segmented as `segment(box=...)` segments it, in the part of the image around it (`around`): its colours
 describe an object and its surroundings better than those of the whole image, and time depends on the boxes only.
 
-Where boxes overlap, one cut with several labels decides.  For each connected set R of pixels that are in two boxes or
-more, it minimises
-
-    E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q]    over p in R, and all edges with an end in R,
-
-    D_p(0) = 0
-    D_p(i) = (cost of the object of box i  -  cost of its background) at p, infinite outside box i
-
-with the labels of all other pixels fixed.  The costs are those of the last cut of each box; with a single box, E is its
-own energy.  The labels are found by alpha-expansion, in which every move is an exact cut.
+Where several objects claim a pixel, the one of whose side its costs are most decides: (cost of the background - cost
+of the object), of the last cut of each box.
 
 Boxes and strokes of several objects are one problem with several labels (`with_boxes_found`): what is found in each box
 alone is a mask that all objects can override, and no object extends beyond its box.
@@ -21,27 +13,35 @@ alone is a mask that all objects can override, and no object extends beyond its 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from apps.common.clock import Clock
 from apps.common.images import to_rgb
-from apps.common.rectangles import Rectangle, relative, widened
+from apps.common.rectangles import Rectangle, relative
 from apps.common.row_blocks import in_parallel, on_one_thread
 from apps.segmentation.fit import Found, around, find_labels
-from apps.segmentation.grid_cut import minimum
 from apps.segmentation.hints import Hints, Shares, part_of
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, is_inside, labels_in
 from apps.segmentation.model import ImageView
 from apps.segmentation.strokes import box_inside, marks_of_box
-from apps.segmentation.terms import FORBIDDEN
 from gridcut.device import DeviceName, resolve
 from gridcut.device.result import GridResult
+
+
+class Alone(NamedTuple):
+    """What is found in a box alone: the object in a part of the image, and by how much its pixels prefer it."""
+
+    part: Rectangle
+    mask: np.ndarray
+    preference: np.ndarray
+    rival: Found | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -93,12 +93,9 @@ def with_boxes_found(
     if hints.mask is not None:
         values[...] = hints.mask if hints.mask.dtype == np.int16 else is_inside(hints.mask)
     for label, box in sorted(hints.boxes.items(), key=lambda item: _area(item[1]), reverse=True):
-        crop = around(part_of(box, view.shape), view.shape)
-        rows, columns = relative(part_of(box, view.shape), crop)
+        crop, alone, outside = _around(view, part_of(box, view.shape))
         given = hints.marks[crop]
-        outside = marks_of_box((columns.start, rows.start, columns.stop, rows.stop), given.shape)
         marks = np.where(given == OPEN, outside, given == label).astype(np.int16)
-        alone = view.part(crop)
         key = label, box, *(sha256(one.tobytes()).digest() for one in (marks, alone.closed) if one is not None)
         if key not in earlier:
             found = find_labels(alone, Hints(marks, boxes={OBJECT: box}), device, check=check).mask
@@ -120,16 +117,6 @@ def marks_outside(marks: np.ndarray, boxes: Mapping[int, Shares]) -> np.ndarray:
 
 def _area(box: Shares) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A box in its crop: rectangles of the image, colours and edges of the crop, and the labels found there."""
-
-    box: Rectangle
-    crop: Rectangle
-    view: ImageView
-    found: Found
 
 
 def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "auto") -> Instances:
@@ -190,19 +177,13 @@ def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceN
     tasks = [partial(_segmented, whole, (slice(y0, y1), slice(x0, x1)), device) for x0, y0, x1, y1 in valid.values()]
     if len(tasks) > 1:
         tasks = [partial(on_one_thread, task) for task in tasks]
-    parts = dict(zip(valid, in_parallel(tasks), strict=True))
-    labels = np.zeros(shape, np.uint8 if len(boxes) < 256 else np.uint16)
-    cover = np.zeros(shape, np.uint16)  # boxes that contain a pixel
-    for value, part in parts.items():
-        labels[part.crop][part.found.mask] = value
-        cover[part.box] += 1
-    for region, where in _regions(cover > 1):
-        _decide(whole, labels, parts, region, where, device)
+    found = dict(zip(valid, in_parallel(tasks), strict=True))
+    labels = merged(found, shape, np.uint8 if len(boxes) < 256 else np.uint16)
     sizes = np.bincount(labels.ravel(), minlength=len(boxes) + 1)
     notes = [
         _note([value for value in inside if value not in valid], "{} empty or outside the image: {}"),
         _note([value for value in valid if not sizes[value]], "{} without an object: {}"),
-        _note([one for one, part in parts.items() if part.found.rival is not None], "{} that two objects fit: {}"),
+        _note([one for one, alone in found.items() if alone.rival is not None], "{} that two objects fit: {}"),
     ]
     return Instances(labels, valid, clock.total(), resolve(device), tuple(filter(None, notes)))
 
@@ -212,49 +193,29 @@ def _note(values: list[int], text: str) -> str:
     return text.format("box" if len(values) == 1 else "boxes", numbers) if values else ""
 
 
-def _segmented(whole: ImageView, box: Rectangle, device: DeviceName) -> _Part:
+def _segmented(whole: ImageView, box: Rectangle, device: DeviceName) -> Alone:
     """Segment a box in the part of the image around it."""
+    where, view, marks = _around(whole, box)
+    found = find_labels(view, Hints(marks), device)
+    as_background, as_object = view.costs(found.models).everywhere(np.full_like(marks, OPEN))
+    return Alone(where, found.mask, as_background - as_object, found.rival)
+
+
+def _around(whole: ImageView, box: Rectangle) -> tuple[Rectangle, ImageView, np.ndarray]:
+    """The part of an image in which a box is segmented, its view, and the marks of the box in it."""
     where = around(box, whole.shape)
     view, (rows, columns) = whole.part(where), relative(box, where)
-    hints = Hints(marks_of_box((columns.start, rows.start, columns.stop, rows.stop), view.shape))
-    return _Part(box, where, view, find_labels(view, hints, device))
+    return where, view, marks_of_box((columns.start, rows.start, columns.stop, rows.stop), view.shape)
 
 
-def _regions(several: np.ndarray) -> Iterator[tuple[Rectangle, np.ndarray]]:
-    """The connected sets of pixels in bool (H, W): a rectangle that contains one and its neighbours, and its pixels."""
-    import cv2
+def merged(found: Mapping[int, Any], shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+    """Labels of an image from objects found one by one; where several claim a pixel, the largest preference decides.
 
-    if not several.any():
-        return
-    count, numbers, sizes, _ = cv2.connectedComponentsWithStats(several.view(np.uint8), connectivity=8)
-    for number in range(1, count):
-        left, top, width, height = sizes[number, :4].tolist()
-        region = widened((slice(top, top + height), slice(left, left + width)), 1, several.shape)
-        yield region, numbers[region] == number
-
-
-def _decide(whole: ImageView, labels: np.ndarray, parts: dict[int, _Part], region: Rectangle, where, device) -> None:
-    """Replace the labels of pixels in several boxes, `where` in a region, by those of minimum energy."""
-    meeting = {value: shared for value, part in parts.items() if (shared := _shared(part.box, region))}
-    fixed = labels[region]
-    values = np.array(sorted({BACKGROUND, *meeting, *np.unique(fixed).tolist()}), np.int32)
-    unary = np.full((len(values), *where.shape), FORBIDDEN, np.int32)
-    unary[0] = 0
-    for place, value in enumerate(values.tolist()):
-        if value in meeting:
-            part, shared = parts[value], meeting[value]
-            at = relative(shared, part.crop)
-            none = np.full(tuple(side.stop - side.start for side in shared), OPEN)
-            as_background, as_object = part.view.costs(part.found.models).at(at, none)
-            unary[place][relative(shared, region)] = as_object - as_background
-        unary[place][~where] = np.where(fixed[~where] == value, 0, FORBIDDEN)
-    scale = np.mean([parts[value].view.scale for value in meeting])
-    edges = {o: np.rint(weight[region] * scale).astype(np.uint16) for o, weight in whole.edges(is_box=True).items()}
-    solved = minimum(unary, edges, device, np.searchsorted(values, fixed))
-    fixed[where] = values[solved.labels[where]]
-
-
-def _shared(one: Rectangle, other: Rectangle) -> Rectangle | None:
-    """The intersection of two rectangles; None if it is empty."""
-    rows, columns = (slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True))
-    return (rows, columns) if rows.start < rows.stop and columns.start < columns.stop else None
+    found   by label; each with `part`, a rectangle of the image, and there its `mask`, bool, and `preference`
+    """
+    labels, best = np.zeros(shape, dtype), np.full(shape, -np.inf, np.float32)
+    for value, each in found.items():
+        wins = each.mask & (each.preference > best[each.part])
+        labels[each.part][wins] = value
+        best[each.part][wins] = each.preference[wins]
+    return labels

@@ -39,7 +39,7 @@ NAME-overlay.png, NAME-strokes.png, and a cut-out per object, NAME-objectVALUE.p
 object.
 
 --boxes reads COCO (annotations or results), JSON {"NAME": [[x0, y0, x1, y1], ...]}, or a folder of YOLO files
-(NAME.txt).  Every box gets an object of its own, and where boxes overlap one cut divides the pixels.
+(NAME.txt).  Every box gets an object of its own; of several that claim a pixel, its costs decide.
 NAME-labels.png has the number of the object's box, from 1; NAME-labels.json and NAME-coco.json keep names, categories
 and scores; NAME-overlay.png shows all.  Images without a box have no object.
 
