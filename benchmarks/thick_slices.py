@@ -48,16 +48,16 @@ def dice(one: np.ndarray, other: np.ndarray) -> float:
     return float(2 * (one & other).sum() / (one.sum() + other.sum()))
 
 
-def masks(seed: int, connectivity: int) -> dict[str, np.ndarray]:
+def masks(seed: int) -> dict[str, np.ndarray]:
     """Ground truth, the cuts, and thick voxels that the ground truth fills by half, all at isotropic voxels."""
     from apps.segmentation.volume_object import segment_object
 
     truth, values, strokes = ellipsoids(seed)
     coarse = thick_values(truth, seed)
     marks = strokes[FACTOR // 2 :: FACTOR]
-    found = {"truth": truth, "isotropic": segment_object(values, strokes, connectivity=connectivity)}
-    found["thick"] = segment_object(coarse, marks, connectivity=connectivity, spacing=(FACTOR, 1, 1))
-    found["thick, spacing ignored"] = segment_object(coarse, marks, connectivity=connectivity)
+    found = {"truth": truth, "isotropic": segment_object(values, strokes)}
+    found["thick"] = segment_object(coarse, marks, spacing=(FACTOR, 1, 1))
+    found["thick, spacing ignored"] = segment_object(coarse, marks)
     for name in list(found)[1:]:
         found[name].solved.check()
         found[name] = found[name].mask if name == "isotropic" else np.repeat(found[name].mask, FACTOR, axis=0)
@@ -70,11 +70,10 @@ def main(figure: Path) -> None:
     from apps.common.figures import enlarged, labels_overlay, side_by_side
     from apps.common.images import write_image
 
-    for connectivity in (6, 26):
-        found = masks(0, connectivity)
-        for name, mask in list(found.items())[1:]:
-            scores = f"{dice(mask, found['truth']):.3f} with the ground truth, {dice(mask, found['isotropic']):.3f}"
-            print(f"{connectivity} neighbours, {name}: Dice {scores} with the isotropic cut")
+    found = masks(0)
+    for name, mask in list(found.items())[1:]:
+        scores = f"{dice(mask, found['truth']):.3f} with the ground truth, {dice(mask, found['isotropic']):.3f}"
+        print(f"{name}: Dice {scores} with the isotropic cut")
     truth, values, _ = ellipsoids(0)
     coarse = np.repeat(thick_values(truth, 0), FACTOR, axis=0)
     parts = []

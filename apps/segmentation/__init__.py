@@ -6,6 +6,5 @@ volume, and `segment_video` carries an object through a clip.
 
 # Choices and defaults of the library and of the command, which does not load the library for its help.
 KEEP = ("touching", "all", "largest")
-CONNECTIVITIES = (6, 26)  # neighbours of a voxel
 SPACING = (1.0, 1.0, 1.0)  # of voxels
 BAND = 3.0  # shortest sides of a voxel by which refining may move the surface of a rough mask

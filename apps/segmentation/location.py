@@ -30,13 +30,13 @@ LOCATING = {  # those of each kind of input, and those that combine with an opti
     "--boxes": ("boxes",),
     "--label-strokes": ("label_strokes",),
 }
-PARTS, VOXELS = ("keep", "fill_holes", "min_area", "truth", "volume"), ("spacing", "band", "connectivity")
+PARTS, VOXELS = ("keep", "fill_holes", "min_area", "volume"), ("spacing", "band")
 APPLYING = {  # further options, of those that do not apply to all
-    "images": (*PARTS, "save_session", "write", "soft_strokes"),
+    "images": (*PARTS, "truth", "save_session", "write", "soft_strokes"),
     "volumes": (*PARTS, *VOXELS),
     "clips": ("write",),
     "--boxes": ("volume", "write", *VOXELS),
-    "--label-strokes": ("volume", "write", "keep", "truth", *VOXELS),
+    "--label-strokes": ("volume", "write", "keep", *VOXELS),
 }
 # What the file of an option holds, of which each image has its own.
 FILES = {"strokes": "stroke image", "trimap": "trimap", "start": "mask", "label_strokes": "stroke image or volume"}

@@ -1,9 +1,9 @@
-"""Scores of masks and label maps against the ground truth."""
+"""Scores of masks against the ground truth."""
 
 import numpy as np
 
-from apps.common.images import InputError, check_same_size, read_codes
-from apps.segmentation.marks import OPEN, label_values
+from apps.common.images import check_same_size, read_codes
+from apps.segmentation.marks import OPEN
 from apps.segmentation.strokes import grey_levels
 
 BOUNDARY_TOLERANCE = 2  # pixels: distance within which boundary pixels match
@@ -43,41 +43,6 @@ def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> dict[str, f
         "iou_percent": 100.0 * float(both.sum() / max(1, either.sum())),
         "boundary_f_percent": _boundary_f(np.where(decided, mask, is_object), is_object),
     }
-
-
-def read_label_truth(path, shape: tuple[int, ...]) -> np.ndarray:
-    """Read the ground truth of several objects: labels of this shape, 0 where undecided."""
-    codes = read_codes(path, "--truth")
-    truth = label_values(codes[..., 0] if codes.ndim == 3 else codes, f"--truth: {str(path)!r}")
-    check_label_truth(truth, shape)
-    return truth
-
-
-def label_score(labels: np.ndarray, truth: np.ndarray, strokes: np.ndarray) -> dict:
-    """Compare labels with a ground truth of the same shape, 0 where undecided.
-
-    Returns the mean IoU over the labels of the ground truth, the wrong pixels among the decided ones without strokes
-    (both in per cent), and the IoU of each label.
-    """
-    check_label_truth(truth, labels.shape)
-    decided = truth != 0
-    judged = decided & (strokes == 0)
-    ious = {}
-    for value in np.unique(truth[decided]):
-        mine, true = (labels == value) & decided, truth == value
-        ious[int(value)] = 100.0 * float((mine & true).sum() / (mine | true).sum())
-    return {
-        "iou_percent": round(float(np.mean(list(ious.values()))), 4),
-        "error_percent": round(100.0 * float(((labels != truth) & judged).sum()) / max(1, int(judged.sum())), 4),
-        "iou_percent_of": {value: round(iou, 4) for value, iou in ious.items()},
-    }
-
-
-def check_label_truth(truth: np.ndarray, shape) -> None:
-    """Raise InputError unless a ground truth has this shape and at least one decided pixel."""
-    check_same_size(truth, shape, "--truth")
-    if not truth.any():
-        raise InputError("--truth has no decided pixel: all its values are 0; pass another file")
 
 
 def _boundary_f(mask, truth):

@@ -31,7 +31,7 @@ from apps.common.arguments import array_of
 from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
-from apps.segmentation import CONNECTIVITIES, SPACING
+from apps.segmentation import SPACING
 from apps.segmentation.fit import certifiable, find_labels, reassigned
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
 from apps.segmentation.hints import Hints, ObjectOptions, shares_of
@@ -133,7 +133,6 @@ def segment_volume(
     volume: ArrayLike,
     strokes: ArrayLike,
     *,
-    connectivity: int = CONNECTIVITIES[0],
     spacing: Sequence[float] = SPACING,
     keep: str = "touching",
     device: DeviceName = "auto",
@@ -146,8 +145,6 @@ def segment_volume(
         Finite numbers of any scale.
     strokes : array_like of int, shape (D, H, W)
         0 without a stroke; each other value marks an object.  At least two values.
-    connectivity : {6, 26}, default 6
-        Number of neighbours of a voxel.  26 measure areas of oblique surfaces more evenly.
     spacing : sequence of three float, default (1, 1, 1)
         Size of a voxel along z, y and x, in any unit.  Weights decrease with the distance between two voxels.
     keep, device
@@ -161,7 +158,7 @@ def segment_volume(
     Raises
     ------
     InputError
-        As in `segment_labels`, or `spacing` or `connectivity` is invalid.
+        As in `segment_labels`, or `spacing` is invalid.
 
     Notes
     -----
@@ -170,7 +167,7 @@ def segment_volume(
     clock = Clock()
     strokes = array_of(strokes, "strokes")
     check_keep(keep)
-    view = VolumeView(volume, spacing, connectivity)
+    view = VolumeView(volume, spacing)
     values, marks = marks_of_labels(strokes, view.shape)
     edges = view.edges()
     labels = tuple(range(1, len(values) + 1))

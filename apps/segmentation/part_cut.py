@@ -19,8 +19,8 @@ Proof, with E the energy of the volume, and M+ the union of M and all voxels out
     in a part of M with that mark, which is the same one when it is closed.
 
 The voxels outside of the box that touch it are marked as object; no others are read.  Costs and weights are computed
-there and in the box only.  If all parts are wanted, with several objects, and with more neighbours than connect the
-voxels of a part, the only box is the volume; so it is on a GPU.
+there and in the box only.  If all parts are wanted, and with several objects, the only box is the volume; so it is on
+a GPU.
 """
 
 import math
@@ -81,7 +81,7 @@ class PartCut:
     def solve(self, models: Models, marks: np.ndarray, keep: str, check: Check = None) -> np.ndarray:
         """Labels of the parts to keep, int16 (D, H, W); see `keep_parts`."""
         values = models.values
-        has_parts = len(values) == 2 and values[0] == BACKGROUND and self._view.connectivity == 6
+        has_parts = len(values) == 2 and values[0] == BACKGROUND
         # A GPU cuts 256³ voxels from the last flow in 0.1 s; boxes were not measured there.
         if keep == "touching" and has_parts and resolve(self._device) == "cpu":
             return self._touching(models, marks, check)

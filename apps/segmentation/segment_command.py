@@ -46,9 +46,8 @@ and scores; NAME-overlay.png shows all.  Images without a box have no object.
 Volumes are .nii, .nii.gz, .nrrd, .nhdr, .mha, .mhd, a DICOM series (a folder, or one file of it), .npy, TIFF
 with pages (also ImageJ, OME), and with --volume a folder of slices.  Results have the volume's format and geometry (of
 DICOM: .nii.gz): NAME-labels and NAME-labels.json, or for one object NAME-mask (1 on the object), and NAME-slices.png,
-three slices.  Strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid, or a folder with
-images of some slices.  The spacing of the voxels is the file's unless --spacing is given; volumes of the labels are in
-its unit.
+three slices.  Strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid.  The spacing of the
+voxels is the file's unless --spacing is given; volumes of the labels are in its unit.
 
 A clip gives NAME-mask0000.png and so on, and NAME-overlay.mp4.  The mask is carried from the frames with strokes to the
 others along the optical flow, each frame by an exact cut.  The first frame with strokes needs both colours; on a later
@@ -74,7 +73,7 @@ from apps.run.inputs import (
     is_image_name,
 )
 from apps.run.program import Program, Work
-from apps.segmentation import BAND, CONNECTIVITIES, KEEP, clip_job, segment_job
+from apps.segmentation import BAND, KEEP, clip_job, segment_job
 from apps.segmentation.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
 from apps.segmentation.location import FILES, OPTIONS, check_files, check_location, check_options
 from apps.segmentation.result_files import (
@@ -115,7 +114,9 @@ def _add_options(options) -> None:
         help="drop parts with fewer pixels, and fill such holes (default: 10, or 1e-5 of a large image; 1: keep all)",
     )
     how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
-    how.add_argument("--truth", metavar="FILE", help="ground truth (0, 128 undecided, 255), or a folder: adds scores")
+    how.add_argument(
+        "--truth", metavar="FILE", help="ground truth of one object (0, 128 undecided, 255), or a folder: adds scores"
+    )
     options.add_argument(
         "--write",
         metavar="KIND[,KIND...]",
@@ -141,12 +142,6 @@ def _add_options(options) -> None:
     volumes.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
     clips = options.add_argument_group("clips")
     clips.add_argument("--clip", action="store_true", help="read a folder, stack or animation as the frames of a clip")
-    volumes.add_argument(
-        "--connectivity",
-        type=int,
-        choices=CONNECTIVITIES,
-        help=f"neighbours of a voxel (default: {CONNECTIVITIES[0]})",
-    )
     volumes.add_argument(
         "--spacing",
         type=three_numbers,

@@ -21,7 +21,7 @@ from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.run.inputs import Job
 from apps.run.program import mean_scores, report_of
-from apps.segmentation import BAND, CONNECTIVITIES, SPACING
+from apps.segmentation import BAND, SPACING
 from apps.segmentation.location import read_location
 from apps.segmentation.result_files import Found, annotations_of, check_kinds, contents_of, encoded_legend, files_of
 from apps.segmentation.strokes import codes_and_colours
@@ -147,18 +147,15 @@ def _save_session(path: str, image: Path, rgb, hints, mask) -> None:
 
 def _of_labels(job: Job, chosen) -> Steps:
     """Several objects in an image, from strokes."""
-    from apps.segmentation.mask_scores import label_score, read_label_truth
     from apps.segmentation.multilabel import segment_labels
     from apps.segmentation.strokes import read_labels
 
     rgb, metadata = read_photograph(job.image)
     strokes = read_labels(job.files["label_strokes"], to_bytes(rgb), chosen.encoding)
-    truth = read_label_truth(job.files["truth"], rgb.shape[:2]) if "truth" in job.files else None
 
     def outcome_of(result) -> Outcome:
         found = Found(job.image, rgb, metadata, labels=result.labels, values=result.values, strokes=strokes)
-        outcome = _of_image(found, chosen.kinds, chosen, {"pixels": _pixels(result)} | _rounds(result), result.solved)
-        return outcome._replace(score=None if truth is None else label_score(result.labels, truth, strokes))
+        return _of_image(found, chosen.kinds, chosen, {"pixels": _pixels(result)} | _rounds(result), result.solved)
 
     return partial(segment_labels, rgb, strokes, keep=chosen.keep or "touching", device=chosen.device), outcome_of
 
@@ -222,8 +219,6 @@ def _of_volume(job: Job, chosen) -> Steps:
     """Several objects in a volume from strokes, or one, from strokes or from a rough mask that strokes may correct."""
     from apps.common.figures import sections
     from apps.segmentation.hints import remarks_on
-    from apps.segmentation.mask_scores import check_label_truth, label_score
-    from apps.segmentation.volumes import read_label_volume, read_object_truth
 
     volume = read_volume(job.image, folder=chosen.volume)
     values, several = volume.values, "label_strokes" in job.files
@@ -232,21 +227,13 @@ def _of_volume(job: Job, chosen) -> Steps:
             f"image: {str(job.image)!r} is constant: every voxel is {values.flat[0]}; pass a volume with contrast"
         )
     spacing = _spacing(chosen, volume.geometry)
-    options = {"connectivity": chosen.connectivity or CONNECTIVITIES[0], "spacing": spacing, "device": chosen.device}
-    truth: Any = None
-    if "truth" in job.files:
-        file = job.files["truth"]
-        read = partial(read_label_volume, file, "--truth") if several else partial(read_object_truth, file)
-        truth = read(volume, job.image)
-        check_label_truth(truth, values.shape)
-    solve, strokes = _volume_solve(job, chosen, volume, options)
+    solve = _volume_solve(job, chosen, volume, {"spacing": spacing, "device": chosen.device})
 
     def outcome_of(result) -> Outcome:
         if several:
-            labels, marks, of_truth, counted = result.labels, strokes, result.labels, _pixels(result)
+            labels, counted = result.labels, _pixels(result)
         else:
-            labels, marks, counted = result.mask.astype(np.uint8), result.fixed + 1, {1: int(result.mask.sum())}
-            of_truth = 2 - labels
+            labels, counted = result.mask.astype(np.uint8), {1: int(result.mask.sum())}
         files = volume_files(job.image, chosen)
         main = next(iter(files))
         contents = {
@@ -257,32 +244,31 @@ def _of_volume(job: Job, chosen) -> Steps:
             contents["legend"] = encoded_legend(job.image, labels, annotations_of(labels, counted))
         facts = _sizes(chosen, volume.geometry, spacing, counted) | _rounds(result) | {"device": result.solved.device}
         notes = remarks_on(result.mask, result.fixed) if "strokes" in job.files else ()
-        score = None if truth is None else label_score(of_truth, truth, marks)
-        return Outcome(values.shape, files, contents, facts, notes, score)
+        return Outcome(values.shape, files, contents, facts, notes)
 
     return solve, outcome_of
 
 
-def _volume_solve(job: Job, chosen, volume, options: dict) -> tuple[Callable[[], Any], Any]:
-    """The function that segments a volume, and the strokes of several objects."""
+def _volume_solve(job: Job, chosen, volume, options: dict) -> Callable[[], Any]:
+    """The function that segments a volume."""
     from apps.segmentation.multilabel import segment_volume
     from apps.segmentation.volume_object import refine_mask, segment_object
     from apps.segmentation.volumes import read_label_volume, read_volume_marks, read_volume_mask
 
     hints, values = job.files, volume.values
     if "label_strokes" in hints:
-        strokes = read_label_volume(hints["label_strokes"], "--label-strokes", volume, job.image)
-        return partial(segment_volume, values, strokes, keep=chosen.keep or "touching", **options), strokes
+        strokes = read_label_volume(hints["label_strokes"], volume=volume)
+        return partial(segment_volume, values, strokes, keep=chosen.keep or "touching", **options)
     marks: Any = None
     if "strokes" in hints:
         is_alone = "start" not in hints
-        marks = read_volume_marks(hints["strokes"], chosen.encoding, volume, job.image, both=is_alone)
+        marks = read_volume_marks(hints["strokes"], chosen.encoding, volume, both=is_alone)
     if "start" not in hints:
         how = {"keep": chosen.keep or "touching", "fill_holes": chosen.fill_holes, "min_volume": chosen.min_area}
-        return partial(segment_object, values, marks, **how, **options), None
+        return partial(segment_object, values, marks, **how, **options)
     start = read_volume_mask(hints["start"], volume)
     band = BAND if chosen.band is None else chosen.band
-    return partial(refine_mask, values, start, strokes=marks, band=band, keep=chosen.keep or "all", **options), None
+    return partial(refine_mask, values, start, strokes=marks, band=band, keep=chosen.keep or "all", **options)
 
 
 def _sizes(chosen, geometry: Geometry | None, spacing, counted) -> dict:

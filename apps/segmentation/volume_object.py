@@ -17,7 +17,7 @@ from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
 from apps.common.images import as_integers, check_same_size
-from apps.segmentation import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
+from apps.segmentation import BAND, KEEP, SPACING, connected_parts
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.model import Models
 from apps.segmentation.part_cut import PartCut
@@ -62,7 +62,6 @@ def segment_object(
     volume: ArrayLike,
     strokes: ArrayLike,
     *,
-    connectivity: int = CONNECTIVITIES[0],
     spacing: Sequence[float] = SPACING,
     keep: str = "touching",
     fill_holes: bool = False,
@@ -77,7 +76,7 @@ def segment_object(
         Finite numbers of any scale.
     strokes : array_like of int, shape (D, H, W)
         0 none, 1 object, 2 background, or the other codes that `segment` reads.
-    connectivity, spacing
+    spacing
         As in `apps.segment_volume`.
     keep : {"touching", "all", "largest"}, default "touching"
         Parts of the object to keep: those that touch an object stroke, all, or the largest.
@@ -98,7 +97,7 @@ def segment_object(
     InputError
         Strokes of one kind only, sizes that differ, or as in `segment_volume`.
     """
-    view = VolumeView(volume, spacing, connectivity)
+    view = VolumeView(volume, spacing)
     return _object_of(view, _marks_of(strokes, view.shape), keep, device, fill_holes, min_volume)
 
 
@@ -131,7 +130,6 @@ def refine_mask(
     *,
     band: float = BAND,
     strokes: ArrayLike | None = None,
-    connectivity: int = CONNECTIVITIES[0],
     spacing: Sequence[float] = SPACING,
     keep: str = "all",
     device: DeviceName = "auto",
@@ -149,7 +147,7 @@ def refine_mask(
         are, except that half the depth of a thin object stays open.
     strokes : array_like of int, shape (D, H, W), optional
         Strokes that correct the mask, as in `segment_object`.
-    connectivity, spacing, keep, device
+    spacing, keep, device
         As in `segment_object`.
 
     Returns
@@ -182,7 +180,7 @@ def refine_mask(
     fixed[inside > min(band, inside.max() / 2)] = OBJECT
     fixed[outside > min(band, outside.max() / 2)] = BACKGROUND
     np.copyto(fixed, drawn[box], where=drawn[box] != OPEN)
-    view = VolumeView(volume[box], spacing, connectivity)
+    view = VolumeView(volume[box], spacing)
     found = _object_of(view, fixed, keep, device)
     mask, all_marks = np.zeros_like(start), np.full(start.shape, BACKGROUND, np.int8)
     mask[box], all_marks[box] = found.mask, fixed

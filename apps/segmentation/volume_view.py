@@ -1,12 +1,7 @@
 """What a volume says: grey levels, edge weights by contrast, and models of labels, a histogram of levels each.
 
-Edge weights measure the area of a cut's surface, for any neighbourhood and shape of a voxel [1].
-A surface of normal n crosses |n . d| / V edges of the offset d per unit of area, for voxels of volume V.  Weights times
-these numbers, summed over the offsets, are proportional to the area (formula of Cauchy and Crofton) if the weight of an
-offset is  (solid angle of the directions closest to d) / |d|.  `gridcut.contrast_edges` divides by |d|; the rest is
-here.  Without it, 26 neighbours would smooth several times as strongly as 6, and thick voxels unevenly.
-
-[1] Boykov, Kolmogorov. "Computing geodesics and minimal surfaces via graph cuts." ICCV 2003.
+A surface of normal n crosses |n . d| / V edges of the offset d per unit of area, for voxels of volume V.  Weights of
+1 / |d|, as `gridcut.contrast_edges` has them, measure the area of surfaces across an axis, for any shape of a voxel.
 """
 
 import copy
@@ -18,7 +13,6 @@ from numpy.typing import ArrayLike
 import gridcut
 from apps.common.arguments import array_of
 from apps.common.errors import InputError
-from apps.segmentation import CONNECTIVITIES
 from apps.segmentation.colour_models import OUTLIERS, TINY
 from apps.segmentation.connected_parts import strokes_of
 from apps.segmentation.grid_cut import LabelCosts, pairs
@@ -29,7 +23,6 @@ VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neig
 MAX_STROKE = 256  # voxels: a larger stroke weighs as much as one of this size, so that small ones beside it count
 MIN_STROKE = 64  # voxels: a smaller one weighs less than its voxels, as it corrects a place and may be on an outline
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
-SAMPLES = 20_000  # directions whose closest offsets are counted
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 
 
@@ -41,20 +34,16 @@ class VolumeView:
     spacing   relative sizes of a voxel, at least 1
     """
 
-    def __init__(self, volume: ArrayLike, spacing: Sequence[float], connectivity: int = CONNECTIVITIES[0]):
+    def __init__(self, volume: ArrayLike, spacing: Sequence[float]):
         volume = array_of(volume, "volume")
         if volume.ndim != 3 or 0 in volume.shape or volume.dtype.kind not in "buif":
             raise InputError(f"volume must hold numbers of shape (D, H, W), got {volume.dtype} {volume.shape}")
         if volume.dtype.kind == "f" and not np.isfinite(volume).all():
             raise InputError("volume holds NaN or infinity; every voxel must be finite")
-        if connectivity not in CONNECTIVITIES:
-            raise InputError(f"connectivity must be 6 or 26, got {connectivity}")
-        self.spacing, self.connectivity, self.shape = relative_spacing(spacing), connectivity, volume.shape
+        self.spacing, self.shape = relative_spacing(spacing), volume.shape
         self.grey = levels_of(volume)
         self.levels = sum(np.bincount(plane.ravel(), minlength=BINS) for plane in self.grey)
-        offsets = gridcut.neighbourhood(connectivity)
-        self._factors = dict(zip(offsets, direction_factors(offsets, self.spacing), strict=True))
-        steps = [pairs(self.grey, offset) for offset in offsets]
+        steps = [pairs(self.grey, offset) for offset in gridcut.neighbourhood(6)]
         count = sum(here.size for here, _ in steps)
         total = sum(squared_steps(one, other) for step in steps for one, other in zip(*step, strict=True))
         mean = total / count if count else 0.0
@@ -120,18 +109,8 @@ class VolumeView:
 
     def edges(self) -> dict:
         """Contrast weights by offset, uint16: at most the smoothness, as voxels are at least 1 apart."""
-        edges = gridcut.contrast_edges(
-            self.grey,
-            VOLUME_SMOOTHNESS * UNIT,
-            self.connectivity,
-            spacing=self.spacing,
-            beta=self._beta,
-            dtype=np.uint16,
-        )
-        if self.connectivity != 6:  # the factors of 6 neighbours are 1
-            for offset, weight in edges.items():
-                edges[offset] = np.rint(weight * np.float32(self._factors[offset])).astype(np.uint16)
-        return edges
+        smoothness = VOLUME_SMOOTHNESS * UNIT
+        return gridcut.contrast_edges(self.grey, smoothness, 6, spacing=self.spacing, beta=self._beta, dtype=np.uint16)
 
 
 def squared_steps(here: np.ndarray, there: np.ndarray) -> float:
@@ -184,22 +163,3 @@ def relative_spacing(spacing: Sequence[float]) -> np.ndarray:
             f"spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {size.tolist()}"
         )
     return size / size.min()
-
-
-def direction_factors(offsets, spacing) -> np.ndarray:
-    """Solid angle of the directions closest to each offset and its opposite, relative to that of three orthogonal axes.
-
-    All factors are 1 for 6 neighbours.
-    """
-    steps = np.asarray(offsets, float) * spacing
-    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
-    nearest = np.abs(directions(SAMPLES) @ steps.T).argmax(axis=1)
-    return 3.0 * np.bincount(nearest, minlength=len(steps)) / SAMPLES
-
-
-def directions(count: int) -> np.ndarray:
-    """Directions spread evenly over the sphere, on a spiral, (count, 3)."""
-    height = 1 - (2 * np.arange(count) + 1) / count
-    angle = np.pi * (3 - np.sqrt(5)) * np.arange(count)
-    radius = np.sqrt(1 - height**2)
-    return np.stack([height, radius * np.sin(angle), radius * np.cos(angle)], axis=1)

@@ -26,7 +26,7 @@ COMMANDS = {
         "astronaut.jpg --label-strokes astronaut-label-strokes.png",
         "astronaut.jpg --label-strokes astronaut-strokes.png",
         "volume.npy --label-strokes volume-strokes.npy",
-        "volume.npy --label-strokes volume-strokes.npy --connectivity 26 --spacing 2,1,1",
+        "volume.npy --label-strokes volume-strokes.npy --spacing 2,1,1",
         "volume.npy --strokes volume-strokes.npy",
         "volume.npy --start volume-strokes.npy --strokes volume-strokes.npy",
         "clip --clip --strokes astronaut-strokes.png",

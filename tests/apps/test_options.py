@@ -27,7 +27,7 @@ def photos(tmp_path, monkeypatch):
     ("command", "inputs", "library", "own"),
     [
         ("segment", 1, segment, {"strokes", "trimap", "box"}),
-        ("segment", 1, segment_volume, {"keep", "spacing", "connectivity"}),
+        ("segment", 1, segment_volume, {"keep", "spacing"}),
         ("refine", 2, refine, {"image", "masks"}),
         ("superpixels", 1, superpixels, {"threads"}),
         ("denoise", 1, denoise, {"binary"}),

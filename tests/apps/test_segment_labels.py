@@ -1,7 +1,6 @@
 """Several objects: in images, in volumes, and the command with --label-strokes."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -98,10 +97,9 @@ def test_two_labels_are_one_cut(several):
     result.check()
 
 
-@pytest.mark.parametrize("connectivity", [6, 26])
-def test_volume(ball, connectivity, device):
+def test_volume(ball, device):
     _, volume, seeds, truth = ball
-    result = segment_volume(volume, seeds, connectivity=connectivity, spacing=(2, 1, 1), device=device)
+    result = segment_volume(volume, seeds, spacing=(2, 1, 1), device=device)
     assert (result.labels == truth).mean() > 0.99
     result.check()
 
@@ -119,9 +117,7 @@ def test_spacing_scales_the_weights():
 
 
 def test_command_on_an_image(files, several, capsys):
-    assert (
-        run(files, "photo.png", "--label-strokes", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
-    )
+    assert run(files, "photo.png", "--label-strokes", "seeds.png", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     figures = [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay", "strokes")]
     assert names == sorted([*figures, "photo-labels.json", "photo-segment.json"])
@@ -133,16 +129,14 @@ def test_command_on_an_image(files, several, capsys):
     assert cutout[0, 0, 3] == 0
     report = json.loads((files / "r.json").read_text("utf-8"))
     assert set(report["pixels"]) == {"1", "5", "9"}
-    assert report["truth"]["iou_percent"] > 94
-    assert report["truth"]["error_percent"] < 3
-    assert re.search(r"3 labels, .*mean IoU (9|10)\d", capsys.readouterr().out)
+    assert "3 labels, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("image", "options"), [("volume.npy", []), ("volume.tif", []), ("slices", ["--volume"])])
 def test_command_on_a_volume(ball, image, options, capsys):
     files, volume, _, truth = ball
     np.testing.assert_array_equal(read_volume(files / image, folder=True).values, volume)
-    arguments = ["--label-strokes", "seeds.tif", "--truth", "truth.tif", "--spacing", "2,1,1", *options]
+    arguments = ["--label-strokes", "seeds.tif", "--spacing", "2,1,1", *options]
     assert run(files, image, *arguments, "--json", files / "r.json") == 0
     stem = image.split(".")[0]
     suffix = ".npy" if image.endswith("npy") else ".tif"
@@ -153,5 +147,4 @@ def test_command_on_a_volume(ball, image, options, capsys):
     assert abs(height - (1200 * 24 / (26 + 26 + 24) + 2 * LETTER + 4 + 2 * LETTER)) <= 1, "with names and a key"
     report = json.loads((files / "r.json").read_text("utf-8"))
     assert (report["depth"], report["height"], report["width"]) == (12, 24, 26)
-    assert report["truth"]["iou_percent"] > 95
     assert "26x24x12, 2 labels" in capsys.readouterr().out
