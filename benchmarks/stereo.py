@@ -3,7 +3,7 @@
 The pair that comes with scikit-image (Middlebury's motorcycle) is always measured; a folder of others is given by
 --data, or CUTMATCH_STEREO_DATA in the environment:
 
-    NAME/left.*  right.*  and truth.*, whose scale (values per pixel) is in its name: truth-16.pgm; 1 for .pfm and .npy
+    NAME/left.*  right.*  and truth.*, whose scale (values per pixel) is in its name: truth-16.pgm; 1 for .pfm
     tsukuba/im3.png im4.png disp3.pgm,  NAME/im2.png im6.png disp2.png       Middlebury 2001 and 2003, as they come
 
 Two references of published graph cuts, where a pair has them: the energy and the settings of Szeliski et al. (PAMI

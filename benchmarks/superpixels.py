@@ -23,9 +23,9 @@ from skimage.segmentation import felzenszwalb, slic
 
 from apps import superpixels
 from apps.common.images import read_image
-from apps.regions.region_scores import read_segments, score_regions
 from apps.run.inputs import find_by_stem
 from benchmarks import command
+from benchmarks.region_scores import read_segments, score_regions
 from benchmarks.table import markdown
 from benchmarks.timing import timed
 

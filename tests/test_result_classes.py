@@ -76,7 +76,7 @@ def made() -> dict[str, Result]:
         apps.segment_boxes(photo, [(6, 4, 26, 20), (0, 0, 8, 8)], device="cpu"),
         segment_object(np.stack([photo[..., 0]] * 2), np.array([-1, 1, 0])[[seeds] * 2], device="cpu"),
         apps.refine(photo, photo[..., 0] > 0.5, device="cpu"),
-        apps.denoise(photo, levels=8, device="cpu"),
+        apps.denoise(photo, device="cpu"),
         apps.stereo(far, far, max_disparity=4, device="cpu"),
         apps.superpixels(photo, regions=5),
         apps.flow(far[:, :-2], far[:, 2:], matches=pairs.select(np.arange(0)), device="cpu"),

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import gridcut
-from apps.common.labelling import label_distances, labelling
 from apps.segmentation.colour_models import OUTLIERS, TINY
 from apps.segmentation.geodesic import UNREACHED, seed_distances
 from apps.segmentation.grid_cut import edges_outside, pairs
@@ -228,7 +227,7 @@ def _segmented(pixels, marks, count: int, taking_part, sides, beta) -> np.ndarra
     if count == 2:
         return (~gridcut.max_flow(unary[1], unary[0], edges, device="cpu").labels).astype(np.int64)
     start = unary.argmin(axis=0)
-    return labelling(unary, edges, label_distances(count, "potts", 1), start=start, device="cpu").labels
+    return gridcut.alpha_expansion(unary, edges, start=start, restarts=0, device="cpu").labels
 
 
 def _labels_of_parts(marks, taking_part, count: int) -> np.ndarray:

@@ -2,11 +2,10 @@
 
     E(x) = sum_p D(x_p - seen_p)  +  smoothness * sum_pq c_pq V(x_p, x_q)         8 neighbours, c_pq = 1/2 or 1/sqrt 8
 
-The three kinds of energy:
+The two kinds of energy:
 
   binary      D, V = [differ]: one cut, exact [1]; D of a page is relative to its paper (pages.py)
   convex      D = square or absolute value, V = |x_p - x_q|: total variation, exact, one cut per bit [2]
-  truncated   D or V truncated, or V a square: alpha-expansion or swap moves over `levels` grey levels
 
 Grey levels are 0 to 255 at any bit depth.  For squared data, an orthonormal transform first decorrelates the channels
 of a colour image into a grey and two opponent channels, so that edges of the three colours coincide.  Otherwise the
@@ -33,8 +32,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import array_of, check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
-from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
-from apps.denoising import DATA, LEVELS, SMOOTHNESS_TERM
+from apps.denoising import DATA
 from apps.denoising.pages import preference
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -61,8 +59,8 @@ class Restoration(GridResult):
     image : ndarray of float32, (H, W) or (H, W, 3)
         float32 in [0, 1], whatever the dtype of the image was, so that no gradation is lost; (H, W) if the image is
         grey.  ``np.rint(255 * result.image).astype(np.uint8)`` has 8 bits.
-    kind : {"binary", "convex", "truncated"}
-        Kind of energy; the first two are minimised exactly.
+    kind : {"binary", "convex"}
+        Kind of energy.
     smoothness : float
         Weight used, in grey levels for squared data and a ratio otherwise.
     noise : float
@@ -95,10 +93,6 @@ def denoise(
     binary: bool | None = None,
     smoothness: float | None = None,
     data: str = DATA[0],
-    truncate_data: float | None = None,
-    smoothness_term: str = SMOOTHNESS_TERM,
-    truncate: int | None = None,
-    levels: int = LEVELS,
     device: DeviceName = "auto",
     callback: Callable[[dict], None] | None = None,
 ) -> Restoration:
@@ -118,14 +112,6 @@ def denoise(
         0.2 for pages.
     data : {"quadratic", "linear"}, default "quadratic"
         Data term: the squared change of a pixel (Gaussian noise), or its absolute value (outliers).
-    truncate_data : float, optional
-        Upper bound of the data term of a pixel, in grey levels (squared for quadratic data).
-    smoothness_term : {"linear", "potts", "quadratic"}, default "linear"
-        Cost of the difference between neighbours.  Only "linear" without truncation is minimised exactly.
-    truncate : int, optional
-        Upper bound of the smoothness term of a pair of neighbours, in levels (squared for "quadratic").
-    levels : int, default 64
-        Number of grey levels, 2 to 256, for energies that are not minimised exactly.
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
     callback : callable, optional
@@ -159,17 +145,21 @@ def denoise(
     """
     clock = Clock()
     rgb = to_rgb(image)
-    _check(smoothness, data, truncate_data, smoothness_term, truncate, levels)
+    if smoothness is not None:
+        check_number(smoothness, "smoothness")
+        if not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
+            raise InputError(f"smoothness must be from 0 to 10000, got {smoothness}")
+    if data not in DATA:
+        raise InputError(f"data must be one of {', '.join(DATA)}, got {data!r}")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be a function of one dict, got {type(callback).__name__}")
     missing = _missing(mask, rgb.shape[:2])
     is_grey = all((rows == rows[..., :1]).all() for rows in _strips(rgb))
     channels = rgb[..., :1] if is_grey else rgb
     noise = float(np.mean([noise_of(channels[..., c], 255) for c in range(channels.shape[2])]))
-    convex = smoothness_term == "linear" and truncate is None and truncate_data is None
     if binary is None:
-        binary = is_grey and convex and _is_black_and_white(channels)
-    kind = "binary" if binary else "convex" if convex else "truncated"
+        binary = is_grey and _is_black_and_white(channels)
+    kind = "binary" if binary else "convex"
     is_deep = kind == "convex" and any(_has_fractions(rows) for rows in _strips(channels))
     scale = 256 if is_deep else 1
     coupled = kind == "convex" and data == "quadratic" and not is_grey
@@ -191,19 +181,15 @@ def denoise(
         progress = None if callback is None else partial(_report, callback, done, len(mixing))
         if kind == "binary":
             found.append(_binary(preferred, smoothness, device))
-        elif kind == "convex":
-            found.append(_convex(channels, row, missing, nearest, smoothness, data, scale, device, progress))
         else:
-            seen = _mixed(channels, row)
-            terms = (data, truncate_data), (smoothness_term, truncate)
-            found.append(_truncated(seen, missing, nearest, smoothness, *terms, levels, device))
+            found.append(_convex(channels, row, missing, nearest, smoothness, data, scale, device, progress))
         if progress is not None:
             progress({"phase": "cuts", "done": 1, "of": 1})
     values = np.empty((*rgb.shape[:2], len(found)), np.float32)
     for rows in _row_ranges(values.shape[0]):
         levels_found = np.stack([channel[rows] for channel in found], axis=-1) / np.float64(scale)
         values[rows] = np.clip((levels_found @ OPPONENT if coupled else levels_found) / 255, 0, 1)
-    count = {"binary": 2, "convex": (512 if coupled else 256) * scale, "truncated": levels}[kind]
+    count = 2 if binary else (512 if coupled else 256) * scale
     values = values[..., 0] if values.shape[2] == 1 else values
     warning = _vanished(preferred, found[0] > 0) if binary else None
     return Restoration(values, kind, float(smoothness), noise, count, clock.total(), warning)
@@ -308,27 +294,6 @@ def _convex(channels, row, missing, nearest, smoothness, data, scale, device, ca
     return found
 
 
-def _truncated(seen, missing, nearest, smoothness, data, smoothness_term, levels, device):
-    kind, most = data
-    values = np.linspace(0, 255, levels)
-    off = np.abs(values[:, None, None] - seen)
-    cost = off**2 if kind == "quadratic" else off
-    unary = np.rint(UNIT * np.minimum(cost, np.inf if most is None else most)).astype(np.int32)
-    start = np.array(seen)
-    if nearest is not None:
-        start[missing] = seen[nearest]
-    unary[:, missing] = np.abs(values[:, None] - start[missing]) > 255 / levels
-    kind, most = smoothness_term
-    apart = label_distances(levels, kind, levels**2 if most is None else most)
-    # grey levels between adjacent labels
-    step = 255 / (levels - 1)
-    strength = smoothness * {"linear": step, "quadratic": step**2, "potts": 1.0}[kind]
-    nearest_level = np.abs(values[:, None, None] - start).argmin(axis=0)
-    weights = {o: np.full(seen.shape, w, np.int32) for o, w in smooth_weights(strength).items()}
-    found = labelling(unary, weights, apart, start=nearest_level, device=device)
-    return values[found.labels]
-
-
 def _nearest_places(missing):
     """For each missing pixel, in raster order, the indices of the nearest one that is not missing; None: none is."""
     if not missing.any():
@@ -354,24 +319,3 @@ def _missing(mask, shape):
     if mask.all():
         raise InputError("mask covers the whole image, so nothing is left to restore from; mask fewer pixels")
     return mask
-
-
-def _check(smoothness, data, truncate_data, smoothness_term, truncate, levels):
-    for name, value in (("smoothness", smoothness), ("truncate_data", truncate_data)):
-        if value is not None:
-            check_number(value, name)
-    for name, value in (("truncate", truncate), ("levels", levels)):
-        if value is not None:
-            check_number(value, name, integer=True)
-    if smoothness is not None and not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
-        raise InputError(f"smoothness must be from 0 to 10000, got {smoothness}")
-    if data not in DATA:
-        raise InputError(f"data must be one of {', '.join(DATA)}, got {data!r}")
-    if smoothness_term not in SMOOTHNESS_TERMS:
-        raise InputError(f"smoothness_term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {smoothness_term!r}")
-    if truncate_data is not None and not truncate_data > 0:
-        raise InputError(f"truncate_data must be above 0, got {truncate_data}")
-    if truncate is not None and truncate < 1:
-        raise InputError(f"truncate must be 1 or more, got {truncate}")
-    if not 2 <= levels <= 256:
-        raise InputError(f"levels must be from 2 to 256, got {levels}")

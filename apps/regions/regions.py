@@ -165,17 +165,6 @@ def check_regions(regions, shape) -> None:
         raise InputError(f"regions must be an integer from 1 to {pixels}, the number of pixels, got {regions!r}")
 
 
-def outlines(labels: np.ndarray) -> np.ndarray:
-    """Pixels that share a side with a pixel of another region; bool (H, W)."""
-    found = np.zeros(labels.shape, bool)
-    right, below = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
-    found[:, 1:] |= right
-    found[:, :-1] |= right
-    found[1:] |= below
-    found[:-1] |= below
-    return found
-
-
 def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Image (H, W, 3), uint8 or in [0, 1], with a line along the boundaries of the regions; uint8 RGB.
 

@@ -60,7 +60,7 @@ def write_page(path, command: str, noun: str, content: Mapping, options: Mapping
                 "thumbnail": _thumbnail(report, folder) if number < MAX_SHOWN else None,
                 "files": named,
                 "numbers": dict(_numbers(facts)),
-                "scores": dict(_numbers({"": report.get("truth", {}), **_truths(report)})),
+                "scores": dict(_numbers(report.get("truth", {}))),
                 "seconds": report["elapsed"],
             }
         )
@@ -79,11 +79,6 @@ def write_page(path, command: str, noun: str, content: Mapping, options: Mapping
         versions=library_versions(),
     )
     return write_bytes(path, page.encode("utf-8", "backslashreplace"), "--report")
-
-
-def _truths(report: Mapping) -> dict[str, Mapping]:
-    """The scores of several levels, by name of a level."""
-    return {str(level.get("regions", "")): level.get("truth", {}) for level in report.get("levels", ())}
 
 
 def _files(report: Mapping) -> list[tuple[str, str]]:

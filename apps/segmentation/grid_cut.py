@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 import gridcut
-from apps.common.labelling import label_distances, labelling
 from apps.common.row_blocks import for_blocks
 from apps.segmentation.marks import OPEN
 from apps.segmentation.terms import FORBIDDEN, SOFT_STROKE, UNIT
@@ -94,8 +93,8 @@ class LabelsOnDevice:
         self._unary = unary
 
     def solve(self, callback: Callable[[dict], None] | None) -> "gridcut.Labelling":
-        distance = label_distances(len(self._unary), "potts", 1)
-        solved = labelling(self._unary, self._edges, distance, start=self._start, device="cuda", callback=callback)
+        how = {"start": self._start, "restarts": 0, "device": "cuda", "callback": callback}
+        solved = gridcut.alpha_expansion(self._unary, self._edges, **how)
         self._start = solved.labels
         return solved
 
@@ -215,7 +214,8 @@ def minimum(unary: np.ndarray, edges: dict, device: DeviceName, start: np.ndarra
     """The minimum cut, or labelling, of costs (L, *grid), from the places of labels `start`; see `labels_of`."""
     if len(unary) == 2:
         return gridcut.max_flow(unary[0], unary[1], edges, device=device)
-    return labelling(unary, edges, label_distances(len(unary), "potts", 1), start=start, device=device)
+    # Restarts would at least double the time and lower the energy by only 0.01 to 0.3 %.
+    return gridcut.alpha_expansion(unary, edges, start=start, restarts=0, device=device)
 
 
 def banded_cut(source, sink, edges, guess, free, forbidden=FORBIDDEN, device: DeviceName = "cpu"):

@@ -19,7 +19,6 @@ import cv2
 import numpy as np
 
 import gridcut
-from apps.common.labelling import labelling
 from apps.stereo_matching.costs import UNIT, region_costs
 from apps.stereo_matching.disparity_bands import nearby
 from gridcut.contrast import mean_squared_distance_kernel
@@ -60,7 +59,7 @@ def contrast_weights(rgb: np.ndarray, smoothness: float, beta: float | str = "au
     }
 
 
-def refine(labels, own, other, is_left: bool, kind: str, smoothness: float, differences, takes_bands: bool) -> None:
+def refine(labels, own, other, is_left: bool, kind: str, smoothness: float, differences) -> None:
     """Improve the labels (H, W) of a large image in place, tile by tile.
 
     own, other    the image and the one it is compared with, float32 RGB in [0, 1]
@@ -81,14 +80,9 @@ def refine(labels, own, other, is_left: bool, kind: str, smoothness: float, diff
             _fix_surroundings(costs, labels, rows, columns, weights, differences[:, lowest : highest + 1])
             count = highest + 1 - lowest
             inside = {o: weight[1:-1, 1:-1] for o, weight in weights.items()}
-            found = labelling(
-                costs,
-                inside,
-                differences[:count, :count],
-                start=start - lowest,
-                allowed=nearby(start - lowest, count, BAND_SIDE, BAND_MARGIN) if takes_bands else None,
-                device="cpu",
-            )
+            near = nearby(start - lowest, count, BAND_SIDE, BAND_MARGIN)
+            how = {"start": start - lowest, "allowed": near, "restarts": 0, "device": "cpu"}
+            found = gridcut.alpha_expansion(costs, inside, differences[:count, :count], **how)
             labels[rows, columns] = found.labels + np.int32(lowest)
 
 

@@ -2,10 +2,10 @@
 
 The energy of a labelling d of the left image is
 
-    E(d) = sum_p C_p(d_p)  +  sum_pq w_pq V(d_p, d_q),
+    E(d) = sum_p C_p(d_p)  +  sum_pq w_pq min(|d_p - d_q|, TRUNCATE),
     w_pq = smoothness * (MIN_WEIGHT_SHARE + (1 - MIN_WEIGHT_SHARE) * contrast weight)
 
-with C from apps.stereo_matching.costs and V a distance of apps.common.labelling, over 4 neighbours.  The contrast
+with C from apps.stereo_matching.costs, over 4 neighbours.  The contrast
 weight decreases from 1 across image edges [1, 2].  The right image is labelled in the same way, from the same costs
 read along the other diagonal.  On the CPU, each pixel may take the labels near those of a first labelling in its
 surroundings (apps.stereo_matching.disparity_bands), and large pairs are labelled at a reduced size first
@@ -30,13 +30,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+import gridcut
 from apps.common.arguments import check_number
 from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
-from apps.common.labelling import label_distances, labelling
 from apps.common.row_blocks import in_parallel
-from apps.stereo_matching import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
+from apps.stereo_matching import COSTS, SMOOTHNESS
 from apps.stereo_matching.coarse_to_fine import contrast_weights, enlarged, halved, refine
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
 from apps.stereo_matching.disparity_bands import band, first_labels
@@ -46,6 +46,7 @@ from gridcut.device import DeviceName, resolve
 from gridcut.device.result import GridResult
 
 MIN_SIDE = 8  # pixels
+TRUNCATE = 5  # steps: the cost of a step of the disparity grows up to this
 MAX_COSTS = 40_000_000  # pixels times labels; larger pairs are halved first, and refined in tiles
 COST_ROWS = 16  # rows whose costs are computed together for the sub-pixel values
 SUPPORT_SIDE = 9  # pixels
@@ -92,8 +93,6 @@ def stereo(
     max_disparity: int | None = None,
     cost: str = COSTS[0],
     smoothness: float = SMOOTHNESS,
-    smoothness_term: str = SMOOTHNESS_TERM,
-    truncate: int = TRUNCATE,
     consistency_check: bool = True,
     subpixel: bool = False,
     device: DeviceName = "auto",
@@ -109,11 +108,8 @@ def stereo(
     cost : {"birchfield-tomasi", "absolute"}, default "birchfield-tomasi"
         Dissimilarity of two pixels; see `apps.stereo_matching.costs`.
     smoothness : float, default 13
-        Cost of a one-pixel disparity step between neighbours of equal colour, in grey levels; at most 1000.
-    smoothness_term : {"linear", "potts", "quadratic"}, default "linear"
-        How the cost grows with the step.
-    truncate : int, default 5
-        Maximum cost of a step, in multiples of `smoothness`.
+        Cost of a one-pixel disparity step between neighbours of equal colour, in grey levels; at most 1000.  Larger
+        steps cost up to five times as much.
     consistency_check : bool, default True
         Label the right image too, and fill the pixels where the two labellings disagree.
     subpixel : bool, default False
@@ -149,7 +145,6 @@ def stereo(
     if cost not in COSTS:
         raise InputError(f"cost must be one of {', '.join(COSTS)}, got {cost!r}")
     check_number(smoothness, "smoothness")
-    check_number(truncate, "truncate", integer=True)
     if max_disparity is not None:
         check_number(max_disparity, "max_disparity", integer=True)
     if not (np.isfinite(smoothness) and 0 < smoothness <= 1000):
@@ -161,7 +156,7 @@ def stereo(
         raise InputError(f"max_disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
     # A GPU expands every label everywhere.
     in_tiles = resolve(device) == "cpu"
-    how = Settings(cost, smoothness, smoothness_term, truncate, consistency_check, device)
+    how = Settings(cost, smoothness, consistency_check, device)
     labels, solved = _labellings(rgb, right_rgb, max_disparity, how, in_tiles)
     values = labels[0].astype(np.float32)
     if subpixel:
@@ -176,8 +171,6 @@ class Settings(NamedTuple):
 
     cost: str
     smoothness: float
-    smoothness_term: str
-    truncate: int
     consistency_check: bool
     device: DeviceName
 
@@ -189,16 +182,15 @@ def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) 
     """
     height, width = left.shape[:2]
     views = [(left, right, True), (right, left, False)][: 1 + how.consistency_check]
-    differences = label_distances(max_disparity + 1, how.smoothness_term, how.truncate)
-    # Truncated squares take swap moves, for which no band is supported.
-    takes_bands = in_tiles and how.smoothness_term != "quadratic"
+    steps = np.abs(np.subtract.outer(np.arange(max_disparity + 1), np.arange(max_disparity + 1)))
+    differences = np.minimum(steps, TRUNCATE)
     if in_tiles and height * width * (max_disparity + 1) > MAX_COSTS and min(height, width) >= 2 * MIN_SIDE:
         reduced, solved = _labellings(halved(left), halved(right), (max_disparity + 1) // 2, how, in_tiles)
         found = [enlarged(labels, (height, width), max_disparity) for labels in reduced]
 
         def improve(i):
             own, other, is_left = views[i]
-            refine(found[i], own, other, is_left, how.cost, how.smoothness, differences, takes_bands)
+            refine(found[i], own, other, is_left, how.cost, how.smoothness, differences)
 
         in_parallel([partial(improve, i) for i in range(len(views))], 2)
         return found, solved
@@ -209,10 +201,11 @@ def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) 
         unary = costs if i == 0 else mirrored_costs(costs)
         weights = contrast_weights(views[i][0], how.smoothness)
         first = near = None
-        if takes_bands:
-            first = first_labels(unary, weights, int(differences.max()))
+        if in_tiles:
+            first = first_labels(unary, weights, min(TRUNCATE, max_disparity))
             near = band(first, unary)
-        return labelling(unary, weights, differences, start=first, allowed=near, device=how.device)
+        place = {"start": first, "allowed": near, "restarts": 0, "device": how.device}
+        return gridcut.alpha_expansion(unary, weights, differences, **place)
 
     solved = tuple(in_parallel([partial(label, i) for i in range(len(views))], 2))
     return [one.labels for one in solved], solved

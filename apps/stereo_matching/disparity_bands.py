@@ -26,7 +26,6 @@ from gridcut.device import inner_kernel, kernel
 
 BAND_SIDE = 47  # pixels
 BAND_MARGIN = 2  # labels
-MAX_STEPS = 8  # truncation up to which a message is made label by label of the step; beyond, by two scans
 UNREACHABLE = np.int32(1 << 29)
 COLUMNS = 16  # pixels of a row whose costs are copied together: one line of the cache per label
 
@@ -77,29 +76,21 @@ def send(belief, weight, truncate, message, padded):
     # Unsigned indices need no test for a negative sign, so the loops become vector instructions.
     L = np.uint64(belief.size)
     D = np.uint64(truncate)
-    pad = np.uint64(padded.size - belief.size) >> np.uint64(1)
     low = UNREACHABLE
     for a in range(L):
         value = (belief[a] >> 1) - message[a]
-        padded[pad + a] = value
+        padded[D + a] = value
         low = value if value < low else low
     top = np.int32(low + weight * truncate)
-    if truncate > MAX_STEPS:
-        for a in range(np.uint64(1), L):
-            padded[pad + a] = min(padded[pad + a], padded[pad + a - np.uint64(1)] + weight)
-        for i in range(np.uint64(1), L):
-            a = pad + L - i - np.uint64(1)
-            padded[a] = min(padded[a], padded[a + np.uint64(1)] + weight)
     for a in range(L):
-        value = padded[pad + a]
+        value = padded[D + a]
         message[a] = (value if value < top else top) - low
-    if truncate <= MAX_STEPS:
-        for k in range(np.uint64(1), D):
-            rise = np.int32(weight * np.int32(k) - low)
-            for a in range(L):
-                before, after, value = padded[pad + a - k], padded[pad + a + k], message[a]
-                nearer = (before if before < after else after) + rise
-                message[a] = nearer if nearer < value else value
+    for k in range(np.uint64(1), D):
+        rise = np.int32(weight * np.int32(k) - low)
+        for a in range(L):
+            before, after, value = padded[D + a - k], padded[D + a + k], message[a]
+            nearer = (before if before < after else after) + rise
+            message[a] = nearer if nearer < value else value
 
 
 @kernel
@@ -108,7 +99,7 @@ def sweep_kernel(costs, right, down, truncate, is_forward, across, along):
     L, H, W = costs.shape
     row = np.empty((W, L), np.int32)
     belief = np.empty(L, np.int32)
-    padded = np.full(L + 2 * MAX_STEPS, UNREACHABLE, np.int32)
+    padded = np.full(L + 2 * truncate, UNREACHABLE, np.int32)
     for i in range(H):
         y = i if is_forward else H - 1 - i
         read_row(costs, y, row)

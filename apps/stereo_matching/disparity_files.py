@@ -3,50 +3,41 @@
     .png         16 bits, disparity * 256 rounded, 0 where unknown (KITTI); steps of 1/256 pixel, up to 255.99.
                  A disparity of 0 is written as 1 / 256, since 0 means unknown.
     .pfm         float32, bottom row first, infinity where unknown (Middlebury)
-    .npy         float32 (H, W), NaN where unknown
 
 Ground truth may have another scale: a grey image contains disparity * scale, and 0 where unknown.
 """
 
-import io
 import re
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from apps.common.images import InputError, load_array, read_bytes, read_pixels, reading
+from apps.common.images import InputError, read_bytes, read_pixels, reading
 from apps.common.writing import encoded_image
 
 PNG_SCALE = 256
 
 
 def encoded(disparity: np.ndarray, kind: str) -> bytes:
-    """Encode disparities (H, W) in pixels, all of them known, as the content of a file; kind: "png", "pfm" or "npy".
+    """Encode disparities (H, W) in pixels, all of them known, as the content of a file; kind: "png" or "pfm".
 
     Raises InputError for disparities outside the range of a 16-bit PNG.
     """
     values = np.asarray(disparity, np.float32)
-    if kind == "png":
-        return _to_png(values)
-    if kind == "pfm":
-        return cv2.imencode(".pfm", values)[1].tobytes()
-    buffer = io.BytesIO()
-    np.save(buffer, values)
-    return buffer.getvalue()
+    return _to_png(values) if kind == "png" else cv2.imencode(".pfm", values)[1].tobytes()
 
 
 def read_disparity(path, scale: float | None = None, name: str = "--truth") -> tuple[np.ndarray, np.ndarray]:
     """Read a disparity file; return (disparity, known): float32 (H, W) in pixels, 0 where unknown, and bool (H, W).
 
-    The values are divided by `scale`, by default 256 for a 16-bit image and 1 for .pfm and .npy.  An 8-bit image has
+    The values are divided by `scale`, by default 256 for a 16-bit image and 1 for .pfm.  An 8-bit image has
     no default.  Raises InputError for unusable files; the message calls the argument `name`.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix in (".pfm", ".npy"):
+    if Path(path).suffix.lower() == ".pfm":
         data = read_bytes(path, name)
         with reading(path, name):
-            values = _from_pfm(data) if suffix == ".pfm" else _from_npy(data)
+            values = _from_pfm(data)
         known = np.isfinite(values)
         return np.where(known, values, 0).astype(np.float32) / np.float32(scale or 1), known
     codes = _codes(path, name)
@@ -80,13 +71,6 @@ def _to_png(values):
     check_png(float(values.max(initial=0)))
     codes = np.rint(values.astype(np.float64) * PNG_SCALE)
     return encoded_image(np.maximum(codes, 1).astype(np.uint16), ".png")
-
-
-def _from_npy(data):
-    values = load_array(data)
-    if values.ndim != 2 or values.dtype.kind not in "fiu" or 0 in values.shape:
-        raise ValueError("disparities must be a numeric array of shape (height, width)")
-    return values.astype(np.float32)
 
 
 def _from_pfm(data):

@@ -17,12 +17,11 @@ from pathlib import Path
 
 from apps.common.clock import shown_seconds
 from apps.common.images import InputError, read_image, write_image
-from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.run.inputs import Pair, pair_items
 from apps.run.program import Program, Work, mean_scores, report_of
-from apps.stereo_matching import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
+from apps.stereo_matching import COSTS, SMOOTHNESS
 
-FORMATS = ("png", "pfm", "npy")
+FORMATS = ("png", "pfm")
 INPUTS = ("left", "right", "truth")
 
 
@@ -42,19 +41,6 @@ def _add_options(options) -> None:
         default=SMOOTHNESS,
         metavar="LEVELS",
         help="cost of a one-pixel disparity step, in grey levels (default: %(default)g)",
-    )
-    how.add_argument(
-        "--smoothness-term",
-        choices=SMOOTHNESS_TERMS,
-        default=SMOOTHNESS_TERM,
-        help="cost as a function of the disparity step (default: %(default)s)",
-    )
-    how.add_argument(
-        "--truncate",
-        type=int,
-        default=TRUNCATE,
-        metavar="STEPS",
-        help="truncate the cost at this many one-pixel steps (default: %(default)s)",
     )
     how.add_argument("--no-consistency-check", action="store_true", help="label the left image only, fill nothing")
     how.add_argument("--subpixel", action="store_true", help="refine disparities to fractions of a pixel")
@@ -108,8 +94,6 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         max_disparity=max_disparity,
         cost=chosen.cost,
         smoothness=chosen.smoothness,
-        smoothness_term=chosen.smoothness_term,
-        truncate=chosen.truncate,
         consistency_check=not chosen.no_consistency_check,
         subpixel=chosen.subpixel,
         device=chosen.device,

@@ -36,7 +36,7 @@ COMMANDS = {
         "astronaut.jpg astronaut-trimap.png --kind labels",
         "huge.png astronaut-rough.png",
     ),
-    "superpixels": ("astronaut.jpg --regions 40,90 --truth astronaut-trimap.png", "grey.png --regions 50"),
+    "superpixels": ("astronaut.jpg --regions 40,90", "grey.png --regions 50"),
     "denoise": (
         "coffee-noisy.png --truth coffee-clean.png",
         "coffee.jpg",
@@ -44,14 +44,10 @@ COMMANDS = {
         "chelsea-scratched.png --mask chelsea-scratches.png",
         "silhouette.png --binary",
         "grey.png --data linear",
-        "coffee-noisy.png --smoothness-term linear --truncate 8 --levels 16",
-        "coffee-noisy.png --smoothness-term quadratic --truncate 8 --levels 16 --truncate-data 40",
-        "coffee-noisy.png --smoothness-term potts --levels 16",
     ),
     "stereo": (
         "left.png right.png",
-        "left.png right.png --max-disparity 30 --smoothness-term quadratic --cost absolute --subpixel",
-        "left.png right.png --max-disparity 30 --smoothness-term potts --no-consistency-check",
+        "left.png right.png --max-disparity 30 --cost absolute --subpixel --no-consistency-check",
     ),
     "flow": (
         "frame1.png frame2.png",

@@ -171,20 +171,15 @@ def test_binary_against_every_labelling():
     assert energy(np.int64(result.image), data, weights) == min(energy(x, data, weights) for x in every)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"truncate": 20, "levels": 16}, {"smoothness_term": "potts", "levels": 8}],
-    ids=["exact", "linear", "potts"],
-)
-def test_holes_are_filled(settings):
+def test_holes_are_filled():
     image = np.full((30, 40), 80, np.uint8)
     image[:, 20:] = 180
     mask = np.zeros((30, 40), bool)
     mask[10:16, 5:35] = True
     seen = np.where(mask, 7, image).astype(np.uint8)
-    result = denoise(seen, mask=mask, smoothness=5.0, **settings)
-    assert np.abs(result.image * 255 - image)[mask].max() < (20 if settings else 4)
-    assert result.kind == ("truncated" if settings else "convex")
+    result = denoise(seen, mask=mask, smoothness=5.0)
+    assert np.abs(result.image * 255 - image)[mask].max() < 4
+    assert result.kind == "convex"
 
 
 @pytest.fixture
@@ -220,5 +215,3 @@ def test_every_kind_of_file(files):
     assert run(files, "in", "--threads", 2) == 0
     assert sorted(p.name for p in (files / "out").glob("*.png")) == [f"{name}-restored.png" for name in "abc"]
     assert cv2.imread(str(files / "out" / "c-restored.png"), cv2.IMREAD_UNCHANGED).dtype == np.uint16
-    assert run(files, "noisy.png", "--format", "tif", "--quiet") == 0
-    assert tifffile.imread(files / "out" / "noisy-restored.tif").shape == (48, 64, 3)

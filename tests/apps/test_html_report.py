@@ -71,7 +71,7 @@ def test_page_shows_results_scores_times_and_failures(here):
     assert "cannot read" in page.text
     assert {"psnr", "before", "after"} <= set(page.text.replace(",", " ").split())
     assert "numba" in page.text
-    assert "smoothness_term" in page.text
+    assert "smoothness" in page.text
     assert len(page.images) == 2
     for image in page.images:
         assert image["loading"] == "lazy"

@@ -56,11 +56,6 @@ OVER_INPUTS = {
     "boxes": ({"r.json": "boxes.json"}, "segment a.png --box r.json --json r.json", "--json: 'r.json'"),
     "mask": ({"a-restored.png": "strokes.png"}, "denoise a.png --mask a-restored.png --out .", "a-restored.png"),
     "image": ({"a-restored.png": "b.png"}, "denoise a.png a-restored.png --out .", "--out: 'a-restored.png'"),
-    "true segments": (
-        {"a-means.png": "labels.png"},
-        "superpixels a.png --regions 9 --truth a-means.png --out .",
-        "a-means.png",
-    ),
     "homography": ({"t.csv": "d.csv"}, "match a.png b.png --truth t.csv --table t.csv", "--table: 't.csv'"),
     "detections": ({}, "track d.csv --table d.csv", "--table: 'd.csv'"),
     "spelling": ({}, "track d.csv --table ../{here}/d.csv", "/d.csv' is an input"),

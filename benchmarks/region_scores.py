@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError, check_same_size, load_array, read_bytes, read_pixels, reading
-from apps.regions.regions import outlines
 
 BOUNDARY_TOLERANCE = 2  # pixels
 UNDECIDED = -1
@@ -94,3 +93,14 @@ def _read_values(path) -> np.ndarray:
         return read_pixels(path, "--truth", indices=True)
     with reading(path, "--truth", "pass a label image, a mask or a .npy array"):
         return load_array(read_bytes(path, "--truth"))
+
+
+def outlines(labels: np.ndarray) -> np.ndarray:
+    """Pixels that share a side with a pixel of another region; bool (H, W)."""
+    found = np.zeros(labels.shape, bool)
+    right, below = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
+    found[:, 1:] |= right
+    found[:, :-1] |= right
+    found[1:] |= below
+    found[:-1] |= below
+    return found
