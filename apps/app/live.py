@@ -103,7 +103,8 @@ class LiveImage:
         self.item, self.source, self.image = item, source, image
         self._open, self._chosen, self._tell, self._thread = open, chosen, tell, thread
         self._edits: asyncio.Queue[Edit] = asyncio.Queue()
-        self._edit_count = 0
+        self._edit_count = self._look_count = 0
+        self._looking = asyncio.Lock()  # held while margins are computed
         self._last_part: StrokeMessage | None = None  # of the stroke that is being drawn
         self._keys = itertools.count(1)
         self._encoded: list[tuple[int, bytes]] = []  # key and message of each of these records
@@ -165,6 +166,24 @@ class LiveImage:
         is_legal = 0 <= axis <= 2 and 0 <= index < shape[axis] if self.is_volume else axis == -1 and index == 0
         if not is_legal:
             raise InputError(f"there is no slice {index} along axis {axis}")
+
+    async def look(self, tab: Tab, label: int, axis: int, index: int) -> None:
+        """Send how unsure the pixels of the image, or of a slice, are: runs of levels, 0 for those that no cut changes.
+
+        Edits go on meanwhile; of requests that wait, the last one is answered.
+        """
+        self._check_slice(axis, index)
+        self._look_count = count = self._look_count + 1
+        await self.ready
+        async with self._looking:
+            if count != self._look_count:
+                return
+            version = self.session.state["version"]
+            found = await asyncio.to_thread(self.session.margins, label)
+        least = found.least if axis < 0 else np.take(found.least, index, axis)
+        runs = [one.tolist() for one in runs_of(len(STEPS) - np.searchsorted(STEPS, least))]
+        about = {"item": self.item, "version": version, "axis": axis, "index": index}
+        tab.send({"type": "look", "place": found.place, "runs": runs} | about)
 
     # Tasks
 
@@ -316,15 +335,6 @@ class LiveImage:
         self._end_stroke()
         arguments = {name: value for name, value in action.items() if name not in ("do", "item")}
         getattr(self.session, action["do"])(**arguments)
-
-    def look(self, label: int, axis: int, index: int) -> dict:
-        """How unsure the pixels of the image, or of a slice, are: runs of levels, 0 for those that no cut changes."""
-        self._check_slice(axis, index)
-        self._end_stroke()
-        found = self.session.margins(label)
-        least = found.least if axis < 0 else np.take(found.least, index, axis)
-        runs = [one.tolist() for one in runs_of(len(STEPS) - np.searchsorted(STEPS, least))]
-        return {"type": "look", "axis": axis, "index": index, "place": found.place, "runs": runs}
 
     def start_from(self, values: np.ndarray) -> None:
         """Add a start mask or a label map; InputError if it cannot be used."""
@@ -522,7 +532,7 @@ class Live:
         elif action["do"] == "export_approved":
             image.edit(tab, self._export_approved)
         elif action["do"] == "look":
-            image.edit(tab, lambda: image.look(action["label"], action["axis"], action["index"]))
+            self._start_task(image.look(tab, action["label"], action["axis"], action["index"]), tab)
         elif action["do"] == "cancel":
             image.end_stroke(tab, remove=True)
         else:

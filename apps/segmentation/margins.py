@@ -86,12 +86,11 @@ class Unsure:
 
     source, sink   costs of the background and of the object, int32
     edges          weights by offset
-    solver         of these costs, which are changed; made if there is none
     """
 
-    def __init__(self, source: np.ndarray, sink: np.ndarray, edges: dict, solver: gridcut.Solver | None = None):
+    def __init__(self, source: np.ndarray, sink: np.ndarray, edges: dict):
         self._terms, self._edges = (source, sink), edges
-        self._solver = gridcut.Solver(source, sink, edges, device="cpu") if solver is None else solver
+        self._solver = gridcut.Solver(source, sink, edges, device="cpu")
         cut = self._solved(0)
         self.labels, self._value = cut.labels, int(cut.value)
 

@@ -15,7 +15,7 @@ image, once the edit is final.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -172,12 +172,14 @@ class Edits:
         shown, where, is_inside = self._on_image(mask, mask, terms, final)
         return self._patch(shown, where & is_inside, stroke.label != BACKGROUND)
 
-    def margins(self) -> Margins:
-        """Margins of the cut of the object, without other objects, whose pixels stay."""
-        self._cut(self._terms, certified=False)
+    def unsure(self) -> Callable[[], Margins]:
+        """A function for the margins of the cut of the object, without other objects, whose pixels stay.
+
+        It uses nothing that edits change, so it may be called while they do.
+        """
         shown = at_centres(self._labels == self._label, self._answers.grid.shape)
-        unsure = Unsure(*self._terms, self._answers.grid.edges(), self._solvers[True])
-        return unsure.margins(shown).on(self._shape)
+        terms, edges = self._terms, self._answers.grid.edges()
+        return lambda: Unsure(*terms, edges).margins(shown).on(self._shape)
 
     def replaced(self, mask: np.ndarray) -> Patch:
         """The object with the pixels of a mask of the image, bool (H, W), except for those of other objects."""

@@ -344,8 +344,9 @@ class Session(Uncopied):
     def margins(self, label: int = 1) -> Margins:
         """What it would cost to change the labels of an object's pixels and of those around it: where to look next.
 
-        Waits until nothing is pending.  The bounds are those of `Segmentation.margins`, of the cut of this object while
-        other objects stay.  In a volume, all further than 16 voxels from the object's box stays, too.
+        Waits until nothing is pending; strokes of other threads are answered meanwhile.  The bounds are those of
+        `Segmentation.margins`, of the cut of this object while other objects stay.  In a volume, all further than 16
+        voxels from the object's box stays, too.
 
         Raises InputError for a locked object, or one without a cut, and CertificateError if a cut were not minimal.
         """
@@ -355,14 +356,16 @@ class Session(Uncopied):
             self._settle()
             if self._answers.solved is None or label not in self._answers.present():
                 raise InputError(f"object {label} has no cut yet; mark it, and the background")
+            if self._looked is not None and self._looked[0] == (label, self._version):
+                return self._looked[1]
+            if isinstance(self._answers, VolumeAnswers):
+                unsure = self._answers.unsure(label)
+            else:
+                unsure = self._edit(label, Edits.unsure)
             key = label, self._version
-            if self._looked is None or self._looked[0] != key:
-                answers = self._answers
-                if isinstance(answers, VolumeAnswers):
-                    self._looked = key, answers.margins(label)
-                else:
-                    self._looked = key, self._edit(label, Edits.margins)
-            return self._looked[1]
+        found = unsure()
+        self._looked = key, found
+        return found
 
     def _edit(self, label: int, change: Callable[[Edits], Any]) -> Any:
         """Call a function of the edits of an object of an image; their solver is kept while they follow each other."""

@@ -127,13 +127,17 @@ class VolumeAnswers:
         if place is not None:
             self._answer_slice(place, change)
 
-    def margins(self, label: int) -> Margins:
-        """Margins of an object, of the part of the volume around it; all outside, and all other objects, stay."""
+    def unsure(self, label: int) -> Callable[[], Margins]:
+        """A function for the margins of an object, of the part of the volume around it; all else stays.
+
+        It uses nothing that edits change, so it may be called while they do.
+        """
         assert self._solved is not None
         models, held = self._solved
         (own,) = ndimage.find_objects((self._labels == label).view(np.uint8)) or [None]
         if own is None:
-            return Margins(np.full(self.shape, STEPS[-1], np.float32), np.full(self.shape, np.inf, np.float32))
+            nowhere = Margins(np.full(self.shape, STEPS[-1], np.float32), np.full(self.shape, np.inf, np.float32))
+            return lambda: nowhere
         part = tuple(
             slice(max(0, side.start - AROUND), min(n, side.stop + AROUND))
             for side, n in zip(own, self.shape, strict=True)
@@ -151,7 +155,8 @@ class VolumeAnswers:
         stays[inner] = False
         terms[0][stays & (shown == label)] = FORBIDDEN
         terms[1][(stays & (shown != label)) | ((shown != label) & (shown != BACKGROUND))] = FORBIDDEN
-        return Unsure(*terms, view.edges()).margins(shown == label).on(self.shape, part)
+        own = shown == label
+        return lambda: Unsure(*terms, view.edges()).margins(own).on(self.shape, part)
 
     def refine(self, records: Sequence[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
         """In the worker: new models, and the cut of the volume for them."""

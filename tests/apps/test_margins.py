@@ -2,6 +2,7 @@
 
 import copy
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,34 @@ def test_where_to_look_in_a_session():
         session.lock(1)
         with pytest.raises(InputError, match="object 1 is locked"):
             session.margins()
+
+
+@pytest.mark.parametrize("place", [{}, {"slice": 6}])
+def test_strokes_are_answered_while_margins_are_computed(place, monkeypatch):
+    """The margins are those of the labels before."""
+    compute = Unsure.margins
+    image = np.repeat(faint_scene()[None], 12, axis=0) if place else faint_scene()
+    with Session(image, (1, 1, 1) if place else None, device="cpu") as session:
+        session.stroke([(18, 30), (32, 30)], 3, **place)
+        session.stroke([(8, 6), (82, 6)], 3, 0, **place)
+        session.wait()
+        expected = session.margins()
+
+        def meanwhile(*arguments):
+            drawing = threading.Thread(target=session.stroke, args=([(80, 50)], 3, 0), kwargs=place)
+            drawing.start()
+            drawing.join(60)
+            assert not drawing.is_alive()
+            return compute(*arguments)
+
+        monkeypatch.setattr(Unsure, "margins", meanwhile)
+        session._looked = None
+        found = session.margins()
+        np.testing.assert_array_equal(found.least, expected.least)
+        assert found.place == expected.place
+        assert len(session.records) == 3
+        monkeypatch.undo()
+        assert session.margins() is not found
 
 
 def test_a_folder_says_what_to_look_at_first(tmp_path, capsys):

@@ -50,8 +50,9 @@ export class Look {
   }
 
   /** @param {Messages["look"]} message */
-  show({ item, axis, index, place, runs }) {
-    if (!this.isOn || item !== this.app.item || axis !== this.app.axis || index !== this.app.index) return;
+  show({ item, version, axis, index, place, runs }) {
+    const { app } = this;
+    if (!this.isOn || item !== app.item || version !== app.state.version || axis !== app.axis || index !== app.index) return;
     const { width, height } = this.app.mask, [lengths, values] = runs, isVolume = axis >= 0;
     this.mask.resize(width, height);
     this.mask.colours = new Map(COLOURS);

@@ -60,7 +60,7 @@
  * @property {{ count: number }} compiling  kernels that were compiled, while some are; 0 at the end
  * @property {State} state
  * @property {MaskUpdate} mask
- * @property {{ item: number, axis: number, index: number, place: number[] | null, runs: [number[], number[]] }} look
+ * @property {{ item: number, version: number, axis: number, index: number, place: number[] | null, runs: [number[], number[]] }} look
  * @property {KnownStroke} stroke
  * @property {{ number: number }} confirmed
  * @property {{ files: string[] }} saved
