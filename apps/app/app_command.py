@@ -14,7 +14,7 @@ Ctrl-C ends the server.
   cutmatch app photos/ --api --port 8765      also answers other programs: see docs/guide/api.md
 
 Strokes are kept in NAME-session.sqlite in the --out folder, each before it is confirmed; the next run continues there.
-`cutmatch segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the
+Results are written to --out when they are saved in the
 page: masks, cut-outs, labels, COCO, GeoJSON, labelme, YOLO; labels of a volume in its own format and geometry.
 
 Exit status: 0 done, 2 the input cannot be used, 70 a defect in cutmatch, 130 stopped by Ctrl-C.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
 
 # Options that name an output file, and its suffix.
-SUFFIX_OF = {"json": ".json", "report": ".html", "save_session": ".sqlite"}
+SUFFIX_OF = {"json": ".json", "report": ".html"}
 
 
 class _Parser(argparse.ArgumentParser):

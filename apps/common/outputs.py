@@ -6,8 +6,7 @@ Files are checked where they get their names, when all results of an item are co
   spellings of a path count.
 - A result is a new file, or one that an earlier run of the same command on the same input wrote and that is unchanged
   since, as the record beside it says; `--overwrite` permits others.  With `--resume`, the run continues an earlier one
-  and may replace the results that have a record.  `--save-session` may name the session that `--resume-session`
-  continues.
+  and may replace the results that have a record.
 - A link, a device or a pipe is never replaced.
 
 What can be known is refused before the work: files that options name, the record of another item of the same name, and
@@ -25,8 +24,7 @@ from pathlib import Path
 from apps.common.errors import InputError
 from apps.common.writing import is_special
 
-NAMED = ("json", "table", "video", "report", "save_session")  # options that name an output file
-CONTINUED = {"--save-session": "resume_session"}  # outputs that may replace the input which they continue
+NAMED = ("json", "table", "video", "report")  # options that name an output file
 
 
 class Outputs:
@@ -46,7 +44,6 @@ class Outputs:
         self.inputs, self.out = inputs, Path(options.get("out", "."))
         self._may_replace = chosen.overwrite
         self._given = [path for name in inputs for path in _paths(options.get(name))]
-        self._continued = {option: options.get(name) for option, name in CONTINUED.items()}
 
     def check_named(self, may_replace: Callable[[Path], bool] = lambda path: False) -> None:
         """Raise InputError unless the files that options name, and files in --out, may be written."""
@@ -70,9 +67,6 @@ class Outputs:
             raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another name")
         identity = identity_of(path)
         if identity is not None and (identity in self._identities or identity in map(identity_of, read)):
-            continued = self._continued.get(option)
-            if continued and identity == identity_of(Path(continued)):
-                return
             why = "is an input of this run and would be overwritten"
             raise InputError(f"{option}: {str(path)!r} {why}; choose another {place}")
         if not stat.S_ISREG(mode):

@@ -40,10 +40,6 @@ class ObjectOptions(NamedTuple):
     min_area: int = 0
     soft_strokes: bool = False
 
-    def or_else(self, stored: "ObjectOptions") -> "ObjectOptions":
-        """These options, where they are given, and else the stored ones."""
-        return ObjectOptions._make(own or other for own, other in zip(self, stored, strict=True))
-
 
 DEFAULTS = ObjectOptions()
 
@@ -194,15 +190,13 @@ def combine(
     strokes=None,
     box=None,
     name: str = "strokes",
-    earlier: Hints | None = None,
     mask: np.ndarray | None = None,
     options: ObjectOptions = DEFAULTS,
     rounds: int = ROUNDS,
 ) -> Hints:
     """Combine marks of strokes or of a trimap (H, W), a box and a mask; all are optional.
 
-    name      of the strokes or the trimap, for messages
-    earlier   hints of an earlier run: the strokes are added to its strokes, all else that is given replaces its own
+    name   of the strokes or the trimap, for messages
 
     A start mask that is a full rectangle is treated as a box: it indicates no outline either.  Raises InputError for
     other sizes, a box outside the image, without anything that says where the object is, and if no pixel is left open.
@@ -211,13 +205,6 @@ def combine(
         check_same_size(strokes, shape, name)
     if mask is not None:
         mask = fitted(mask, shape, "start")
-    labelling = None
-    if earlier is not None:
-        name = "--resume-session" if strokes is None else name
-        strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
-        box = earlier.box if box is None else box
-        mask, labelling = earlier.mask if mask is None else mask, earlier.labelling
-        options = options.or_else(earlier.options)
     if mask is not None and box is None and (box := box_of_rectangle(mask)) is not None:
         mask = None
     notes: list[str] = []
@@ -226,7 +213,7 @@ def combine(
     object_only = box is None and mask is None and _marks_object_only(strokes)
     if object_only:
         notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
-    hints = Hints(strokes, box, mask, labelling, tuple(notes), options, rounds)
+    hints = Hints(strokes, box, mask, None, tuple(notes), options, rounds)
     if not (hints.is_located or object_only):
         check_marks(strokes, shape, name)
     check_open(hints.marks, name)

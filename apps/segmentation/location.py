@@ -21,7 +21,6 @@ OPTIONS = {  # and their help
     "trimap": "trimap, or a folder of them",
     "start": "rough or soft mask to refine, or a folder of them",
     "label_strokes": "strokes of several objects, with a value or colour for each, or a folder of them",
-    "resume_session": "add to the strokes of an earlier run, stored by --save-session",
 }
 LOCATING = {  # those of each kind of input, and those that combine with an option of several objects
     "images": tuple(OPTIONS),
@@ -32,7 +31,7 @@ LOCATING = {  # those of each kind of input, and those that combine with an opti
 }
 PARTS, VOXELS = ("keep", "fill_holes", "min_area", "volume"), ("spacing", "band")
 APPLYING = {  # further options, of those that do not apply to all
-    "images": (*PARTS, "truth", "save_session", "write", "soft_strokes"),
+    "images": (*PARTS, "truth", "write", "soft_strokes"),
     "volumes": (*PARTS, *VOXELS),
     "clips": ("write",),
     "--boxes": ("volume", "write", *VOXELS),
@@ -107,15 +106,14 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
     rgb         float in [0, 1], or uint8
     values      of the stroke image, as `strokes.codes_and_colours` returns them, if it has been read
 
-    What the options give replaces what a session contains, except that strokes are added to its strokes.  A file may
-    have lost the paint of a colour, so strokes alone must be of both kinds.
+    A file may have lost the paint of a colour, so strokes alone must be of both kinds.
     """
     from apps.common.images import to_bytes
     from apps.segmentation.box_files import Detection
     from apps.segmentation.hints import ObjectOptions, combine, read_mask
     from apps.segmentation.strokes import check_marks, codes_and_colours, read_strokes, read_trimap
 
-    strokes, name, earlier = None, "--strokes", None
+    strokes, name = None, "--strokes"
     if "strokes" in hints:
         values = codes_and_colours(hints["strokes"], name) if values is None else values
         strokes = read_strokes(hints["strokes"], chosen.encoding, to_bytes(rgb), values)
@@ -123,15 +121,10 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
         strokes, name = read_trimap(hints["trimap"]), "--trimap"
     mask = read_mask(hints["start"]) if "start" in hints else None
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
-    if "resume_session" in hints:
-        from apps.session.store import Store, hints_in
-
-        with Store(hints["resume_session"], "--resume-session") as store:
-            earlier = hints_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2])
     box = hints.get("box")
     if isinstance(box, Detection):
         box = box.box(rgb.shape)
-    found = combine(rgb.shape[:2], strokes, box, name, earlier, mask, options)
+    found = combine(rgb.shape[:2], strokes, box, name, mask, options)
     if not found.is_located:
         check_marks(found.strokes, rgb.shape[:2], name)
     return found

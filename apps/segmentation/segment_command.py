@@ -26,8 +26,7 @@ trimap or a mask per image; --box is one box for all, or a file as for --boxes w
 the images are listed whose object is unsure, so that these can be looked at first.
 
 A box, --start and strokes (or a trimap) can be combined: strokes are constraints, a mask is a hint.  NAME-mask.png of
-an earlier run is such a mask.  --save-session keeps the strokes and the result of a run; --resume-session adds further
-strokes to them.
+an earlier run is such a mask.
 
 --write chooses the files: mask, labels, overlay, cutout, strokes, and annotations of the exact outlines for other
 programs: coco (polygons), coco-rle (run lengths), geojson (QuPath), labelme and yolo (NAME.txt, a simplified polygon an
@@ -129,9 +128,6 @@ def _add_options(options) -> None:
         metavar="PIXELS",
         help="by which outlines of --write yolo may be off (default: %(default)g)",
     )
-    options.add_argument(
-        "--save-session", metavar="FILE", help="store the strokes, box and result of one image in FILE.sqlite"
-    )
     volumes = options.add_argument_group("volumes")
     volumes.add_argument(
         "--band",
@@ -160,7 +156,7 @@ def _plan(chosen) -> Work:
         return clip_job.plan(chosen)
     several = chosen.label_strokes is not None or chosen.boxes is not None
     written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
-    has_strokes = bool(passed(chosen, "strokes", "trimap", "label_strokes", "resume_session"))
+    has_strokes = bool(passed(chosen, "strokes", "trimap", "label_strokes"))
     chosen.kinds = check_kinds(written, several, has_strokes)
     images, many = inputs_of(chosen)
     if not any(is_volume(path, chosen.volume) for path in images):
@@ -172,11 +168,9 @@ def _plan(chosen) -> Work:
     elif chosen.box and is_box_file(chosen.box):
         boxes = read_single_boxes(chosen.box, images)
     items = image_items(images, lambda path: _job(path, chosen, boxes, many))
-    alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
-    one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
     finish, named = partial(_finish, chosen.kinds, Path(chosen.out)), merged_files(chosen.kinds, Path(chosen.out))
     lines = segment_job.line, segment_job.summary
-    return Work(items, many, segment_job.process, *lines, finish=finish, named=named, one_only=one_only)
+    return Work(items, many, segment_job.process, *lines, finish=finish, named=named)
 
 
 def _finish(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> dict:

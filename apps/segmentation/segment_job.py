@@ -125,24 +125,11 @@ def _of_object(job: Job, chosen) -> Steps:
         outcome = _of_image(
             found, chosen.kinds, chosen, facts | _rounds(result) | {"method": result.solved.method}, result.solved
         )
-        if chosen.save_session is not None:
-            outcome.contents["session"] = partial(
-                _save_session, chosen.save_session, job.image, rgb, hints, result.mask
-            )
-        elif chosen.resume_session is not None and len(job.files.keys() - {"truth"}) > 1:
-            notes += (f"{chosen.resume_session} was not changed; pass --save-session to keep what was added",)
         scores = {} if truth is None else score(result.mask, truth, hints.marks)
         return outcome._replace(notes=notes, score={name: round(value, 4) for name, value in scores.items()} or None)
 
     view = ImageView(lambda: rgb, rgb.shape[:2])
     return partial(find_labels, view, hints, chosen.device, is_compared=chosen.many), outcome_of
-
-
-def _save_session(path: str, image: Path, rgb, hints, mask) -> None:
-    from apps.session.store import Store, stored_of
-
-    with Store(path, "--save-session", replaces=True) as store:
-        store.begin(image.name, rgb, rgb.shape[:2], stored_of(hints, mask), "started")
 
 
 def _of_labels(job: Job, chosen) -> Steps:

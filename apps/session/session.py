@@ -59,7 +59,7 @@ from apps.session.session_records import (
     objects_of,
     paste,
 )
-from apps.session.store import Store, Stored, history_in
+from apps.session.store import Store, Stored
 from apps.session.volume_answers import VolumeAnswers
 from apps.volumes.voxel_geometry import Volume
 from gridcut.device import DeviceName, cuda_is_available
@@ -768,8 +768,7 @@ class Session(Uncopied):
     def save(self, path: str | Path, name: str = "image") -> None:
         """Write the records, what `undo` and `redo` could restore, and the labels to a file, as a whole.
 
-        `name` is that of the image, for messages.  `cutmatch segment --resume-session` reads the sessions of images,
-        too; several objects are one there.
+        `name` is that of the image, for messages.
         """
         with self._lock:
             stored = Stored(self._history, self._options, self.labels)
@@ -780,7 +779,7 @@ class Session(Uncopied):
     def load(
         cls, path: str | Path, image: ArrayLike | Volume, spacing: Sequence[float] | None = None, **options
     ) -> Session:
-        """Read a session that `save` or `cutmatch segment --save-session` wrote for this image.
+        """Read a session that `save` wrote for this image.
 
         `options` are those of the constructor; `keep` is that of the session unless it is passed.  Raises InputError
         for another file, a damaged one, one that is in use, and the session of another image.
@@ -825,7 +824,7 @@ class Session(Uncopied):
         keep = "all" if store.options.keep == "all" else "touching"
         session = cls(image, spacing, **{"keep": keep, **options})
         with session._lock:
-            session._change_to(history_in(store.read(session._stored_pixels, session.shape)))
+            session._change_to(store.read(session._stored_pixels, session.shape).history)
         return session
 
     @property

@@ -1,6 +1,6 @@
 """Sessions on disk: an SQLite file for each image, with what was drawn on it.
 
-    about     key, value: "image" (name, shape and digest of the pixels), "options", "writer" (session or segment),
+    about     key, value: "image" (name, shape and digest of the pixels), "options",
               "state" (new, started, or done and approved: results were written since), and "labels", unless an edit
               came after they were found
     records   list (0 in effect, 1 undone), place in it, the record as JSON, and the values of its mask
@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,22 +27,15 @@ from apps.common.errors import BAD_INPUT, SOME_FAILED, InputError, OutputError
 from apps.common.images import to_bytes
 from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
-from apps.segmentation.hints import Hints, ObjectOptions
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
+from apps.segmentation.hints import ObjectOptions
 from apps.session.session_records import (
-    Box,
-    Marks,
-    MaskHint,
     PackedMask,
     Record,
     RecordHistory,
     Stroke,
     as_json,
     common_length,
-    effective,
     from_json,
-    objects_of,
-    paste,
 )
 
 FORMAT, VERSION = 0x6375746D, 1  # "cutm" as the file's application_id, and its user_version
@@ -58,7 +51,6 @@ TABLES = (
 # Of a connection; the log is written to the file in pauses, as waiting for the disk takes long.
 SETTINGS = "trusted_schema = OFF", "locking_mode = EXCLUSIVE", "synchronous = NORMAL", "wal_autocheckpoint = 20000"
 WAIT = 0.5  # seconds for a process that reads or writes a whole file
-SESSION, COMMAND = "session", "segment"  # writers
 DONE, APPROVED = "done", "approved"  # states of a session with results
 DAMAGED = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, zlib.error)
 FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
@@ -71,13 +63,11 @@ class Stored(NamedTuple):
     history   the records, and those that were undone
     options   of a single object
     labels    found for these records, of the image's shape; None if they have to be found again
-    writer    SESSION or COMMAND, whose records are the hints of `cutmatch segment`
     """
 
     history: RecordHistory
     options: ObjectOptions = ObjectOptions()
     labels: np.ndarray | None = None
-    writer: str = SESSION
 
 
 class NoSession(InputError):
@@ -177,7 +167,7 @@ class Store(Uncopied):
                 raise ValueError(sound)
             image = json.loads(about["image"])
             name, of, digest = image["name"], tuple(image["shape"]), image["digest"]
-            self._fixed = {key: about[key] for key in ("image", "options", "writer")}
+            self._fixed = {key: about[key] for key in ("image", "options")}
             is_same = of == shape and digest == digest_of(pixels, shape)
             for number, content, values in rows if is_same else ():
                 lists[number].append(from_json(json.loads(content), shape, values))
@@ -192,7 +182,7 @@ class Store(Uncopied):
         if lists[0] and isinstance(last := lists[0][-1], Stroke) and last.is_part:  # its end was never drawn
             lists[0][-1] = replace(last, is_part=False)
         self._kept = RecordHistory(tuple(lists[0]), tuple(lists[1]))
-        return Stored(self._kept, self.options, labels, self._fixed["writer"])
+        return Stored(self._kept, self.options, labels)
 
     def _about(self) -> dict:
         return dict(self._db.execute("SELECT key, value FROM about"))
@@ -203,7 +193,7 @@ class Store(Uncopied):
         """Replace the content by a session; `name` is that of the image."""
         image = {"name": name, "shape": shape, "digest": digest_of(pixels, shape)}
         options = json.dumps(stored.options._asdict())
-        self._fixed = {"image": json.dumps(image), "options": options, "writer": stored.writer}
+        self._fixed = {"image": json.dumps(image), "options": options}
         self._begin(stored, state)
 
     def _begin(self, stored: Stored, state: str) -> None:
@@ -235,7 +225,7 @@ class Store(Uncopied):
         with self._writing() as db:
             self._add(self._kept, history)
             if self.state != "started" or self._has_labels:  # otherwise a stroke would write twice as many pages
-                self._note(state="started", writer=SESSION)
+                self._note(state="started")
                 db.execute("DELETE FROM about WHERE key = 'labels'")
         self._kept, self.state, self._has_labels = history, "started", False
 
@@ -338,53 +328,6 @@ def digest_of(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
     digest = hashlib.sha256(values.dtype.str.encode())
     digest.update(values.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
-
-
-def hints_in(stored: Stored, shape: tuple[int, int]) -> Hints:
-    """What the records say to `cutmatch segment`, with all objects as one, as which the object found is continued.
-
-    Pixels set by hand become marks, so that they stay.
-    """
-    from apps.session.canvas import Canvas, Overlay
-
-    records = effective(stored.history.records)
-    canvas = Canvas(shape, shape)
-    canvas.change_to([record for record in records if not isinstance(record, Box)])
-    objects = objects_of(records)
-    boxes, locator = objects.boxes, objects.locators.get(OBJECT)
-    mask = locator.pixels.values() if isinstance(locator, MaskHint) else None
-    found = None if stored.labels is None else stored.labels > 0
-    marks, overlay = canvas.all_marks(), Overlay(shape, shape)
-    overlay.change_to(records)
-    overlay.paste(marks)
-    is_apart = boxes and len({*labels_in(marks), *boxes} - {BACKGROUND}) > 1  # a box would exclude the other objects
-    if objects.locked or is_apart:
-        kept = paste(np.zeros(shape, np.uint8), objects.locked.values()) > 0 if found is None else found
-        boxes, mask = ({}, kept) if has_both(kept) else (boxes, mask)
-    place: Any = next((one.box for one in boxes.values()), None)  # of an image, so it has four numbers
-    return Hints(np.minimum(marks, OBJECT), place, mask, found, options=stored.options)
-
-
-def stored_of(hints: Hints, mask: np.ndarray) -> Stored:
-    """What `cutmatch segment` was told, as records, and the object that it found."""
-    records: list[Record] = []
-    if hints.box is not None:
-        records.append(Box(tuple(hints.box)))
-    if hints.mask is not None:
-        records.append(MaskHint(PackedMask.of(hints.mask)))
-    if (hints.strokes != OPEN).any():
-        records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
-    return Stored(RecordHistory(tuple(records)), hints.options, mask, COMMAND)
-
-
-def history_in(stored: Stored) -> RecordHistory:
-    """The history of a session; one of the command starts from the object found."""
-    records = stored.history.records
-    if stored.writer != COMMAND or stored.labels is None or not has_both(stored.labels > 0):
-        return stored.history
-    start = MaskHint(PackedMask.of(stored.labels > 0))
-    boxes = tuple(record for record in records if isinstance(record, Box))
-    return RecordHistory((*boxes, start, *(record for record in records if isinstance(record, Marks))))
 
 
 def _connection(path: Path, mode: str) -> sqlite3.Connection:

@@ -28,7 +28,6 @@ OUTPUTS_OF = {  # option: fitting names
     "--table": ("table.csv", "table.json", "table.npz", "table.npy"),
     "--video": ("film.mp4", "film.avi", "film.gif"),
     "--report": ("page.html", "new/page.html", "out/page.html"),
-    "--save-session": ("kept.sqlite", "session.sqlite", "new/kept.sqlite"),
 }
 KINDS = ("mask", "coco,coco-rle,geojson,labelme", "overlay,cutout,mask", "labels,coco", "flow,colour", "all")
 BAD_KINDS = ("", ",", "mask,", "nonsense", "COCO", "mask;coco", "coco\n", "out/mask")

@@ -112,7 +112,6 @@ RESULTS = {
     "json": ("info --json r.json", "r.json"),
     "table": ("matching m.mtx --table t.npy", "t.npy"),
     "video": ("track d.csv --search-range 2 --quiet --video v.avi", "v.avi"),
-    "session": ("segment a.png --strokes strokes.png --save-session s.sqlite", "s.sqlite"),
 }
 
 

@@ -85,7 +85,7 @@ class SegmentWidget(Container):
         self._start(None)
 
     def save(self, path: str | Path) -> None:
-        """Segment, and write the session to a file that `cutmatch segment --resume-session` reads."""
+        """Segment, and write the session to a file that `apps.Session.load` reads."""
         self._start(Path(path))
 
     def lock_or_unlock(self) -> None:

@@ -14,7 +14,8 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import read_image
-from apps.session.store import Store, hints_in
+from apps.session import Session
+from apps.session.canvas import Canvas
 from tests.apps.app.browser_page import OBJECT, no_errors
 from tests.apps.conftest import iou
 from tests.chromium import IN_BROWSER
@@ -53,8 +54,10 @@ def test_an_object_is_cut_and_saved(photographs, browse):
     for path in (photographs / "out").glob("astronaut-session*"):
         shutil.copy(path, photographs / "copy")
     rgb = read_image(photographs / "in" / "astronaut.png")
-    with Store(photographs / "copy" / "astronaut-session.sqlite") as store:
-        marks = hints_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2]).strokes
+    with Session.load(photographs / "copy" / "astronaut-session.sqlite", rgb) as session:
+        canvas = Canvas(rgb.shape[:2], rgb.shape[:2])
+        canvas.change_to(session.records)
+    marks = canvas.all_marks()
     Image.fromarray(np.choose(marks + 1, (0, 2, 1)).astype(np.uint8)).save(photographs / "strokes.png")
     arguments = ["--strokes", photographs / "strokes.png", "--out", photographs / "command", "--device", "cpu"]
     assert cli.main(["segment", *map(str, (photographs / "in" / "astronaut.png", *arguments)), "--quiet"]) == 0

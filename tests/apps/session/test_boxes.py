@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from apps import cli, segment, segment_labels
+from apps import segment, segment_labels
 from apps.common.images import InputError
 from apps.segmentation import fit
 from apps.segmentation.hints import Hints
@@ -82,21 +81,17 @@ def test_a_second_object_takes_nothing_from_a_locked_one(flowers, kind):
 
 
 def test_three_boxes_of_three_objects(flowers, tmp_path):
-    """They are stored, and the command that resumes the session finds all objects."""
+    """They are stored."""
     for label in (2, 3):
         flowers.box(BOXES[label], label)
     flowers.wait()
     for label in BOXES:
         assert iou(flowers.labels == label, TRUTH == label) > 0.9
     assert {label: one.box for label, one in objects_of(flowers.records).boxes.items()} == BOXES
-    Image.fromarray(IMAGE).save(tmp_path / "photo.png")
     flowers.save(tmp_path / "a.sqlite", "photo.png")
     with Session.load(tmp_path / "a.sqlite", IMAGE, device="cpu") as loaded:
         loaded.wait()
         np.testing.assert_array_equal(loaded.labels, flowers.labels)
-    line = ["segment", tmp_path / "photo.png", "--resume-session", tmp_path / "a.sqlite", "--out", tmp_path / "out"]
-    assert cli.main([*map(str, line)]) == 0
-    assert iou(np.array(Image.open(tmp_path / "out" / "photo-mask.png")) > 0, TRUTH > 0) > 0.9
 
 
 @pytest.mark.parametrize("boxed", [(1, 2, 3), (1, 3), (2,)])

@@ -1,16 +1,14 @@
-"""Sessions in files, the files of `cutmatch segment --save-session`, and exports."""
+"""Sessions in files, and exports."""
 
 import numpy as np
 import pytest
 import tifffile
 from PIL import Image
 
-from apps import cli
 from apps.common.errors import OutputError
-from apps.common.images import InputError, read_image, to_rgb
+from apps.common.images import InputError, read_image
 from apps.session import Session
-from apps.session.session_records import Box, Marks, MaskHint
-from apps.session.store import Store, hints_in
+from apps.session.session_records import Marks
 
 
 def assert_same(one, other):
@@ -52,23 +50,6 @@ def test_a_stored_session_continues(rich, disc, tmp_path):
             assert_same(again, loaded)
 
 
-def given_in(path, image):
-    with Store(path) as store:
-        return hints_in(store.read(to_rgb(image), image.shape[:2]), image.shape[:2])
-
-
-def test_a_start_mask_that_a_box_replaced_is_no_start_of_the_command(session, disc, tmp_path):
-    image, truth = disc
-    session.start_from(np.roll(truth, 1, axis=0))
-    session.save(tmp_path / "a.sqlite", "photo.png")
-    session.box((6, 1, 50, 39))
-    session.save(tmp_path / "b.sqlite", "photo.png")
-    assert given_in(tmp_path / "a.sqlite", image).mask is not None
-    hints = given_in(tmp_path / "b.sqlite", image)
-    assert hints.mask is None
-    assert hints.box == (6, 1, 50, 39)
-
-
 def test_what_was_cleared_is_restored_by_undo(session, disc, tmp_path):
     """Also what marks of an array replaced, by one `undo`."""
     before = session.records
@@ -90,20 +71,6 @@ def test_keep_is_stored(disc, tmp_path):
         session.save(tmp_path / "a.sqlite")
     assert Session.load(tmp_path / "a.sqlite", image)._keep == "all"
     assert Session.load(tmp_path / "a.sqlite", image, keep="touching")._keep == "touching"
-
-
-def test_a_session_of_the_command_is_loaded(scene, files, tmp_path):
-    line = ["segment", "photo.png", "--strokes", "strokes.png", "--box", "2,2,30,30", "--save-session", "s.sqlite"]
-    paths = [str(files / word) if word.endswith((".png", ".sqlite")) else word for word in line]
-    assert cli.main([*paths, "--out", str(tmp_path / "out")]) == 0
-    with Session.load(files / "s.sqlite", scene.image, device="cpu") as session:
-        session.wait()
-        assert [*map(type, session.records)] == [Box, MaskHint, Marks]
-        assert (session.mask == scene.truth).mean() > 0.98
-        session.stroke([(15, 16)], 2, 0)
-        session.save(tmp_path / "again.sqlite")
-        with Session.load(tmp_path / "again.sqlite", scene.image, device="cpu") as again:
-            assert_same(again, session)
 
 
 def test_sessions_of_other_images(session, disc, tmp_path):
