@@ -68,18 +68,13 @@ class Detection(NamedTuple):
         return lows[0], lows[1], highs[0], highs[1]
 
 
-def is_box_file(text: str) -> bool:
-    """Whether the value of `--box` names a file of boxes, and is not a box."""
-    return Path(text).suffix.lower() in SUFFIXES or os.path.isdir(text)
-
-
 def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[Detection, ...] | InputError]:
     """Read the boxes of images; of an image without an entry none, and an error for one whose boxes cannot be read.
 
     Raises InputError, naming the option, for a file of another format, and if it has no entry for any of the images.
     """
     path, name = Path(path), f"{option}: {str(path)!r}"
-    if not is_box_file(str(path)):
+    if path.suffix.lower() not in SUFFIXES and not path.is_dir():
         raise InputError(f"{name} is not a file of boxes; pass {KINDS}, or a folder of YOLO files")
     is_json = path.suffix.lower() == ".json" and not path.is_dir()
     found, names = (_of_json if is_json else _of_yolo)(path, images, option, name)
@@ -98,17 +93,6 @@ def boxes_of(found: Mapping[Path, tuple[Detection, ...] | InputError], image: Pa
     if isinstance(boxes, InputError):
         raise boxes
     return boxes
-
-
-def read_single_boxes(path, images: Sequence[Path]) -> dict[Path, tuple[Detection, ...] | InputError]:
-    """As `read_boxes` for `--box`, an error for an image without a box; InputError if an image has several."""
-    found, name = read_boxes(path, images, "--box"), f"--box: {str(path)!r}"
-    for image in images:
-        boxes = found.setdefault(image, ())
-        if isinstance(boxes, tuple) and len(boxes) > 1:
-            raise InputError(f"{name} has {len(boxes)} boxes of {image.name!r}; pass --boxes to cut out every one")
-        found[image] = boxes or InputError(f"{name} has no entry {stem_of(image)!r}; add one")
-    return found
 
 
 def _detections(entries: Iterable, read, shown: str, form: str) -> tuple[Detection, ...] | InputError:

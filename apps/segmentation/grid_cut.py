@@ -166,18 +166,6 @@ class GridCut:
         self.solved, self._solver = solver.solve(callback=callback), solver
         return labels_of(self.solved, self.costs.values)
 
-    def unsure(self, marks: np.ndarray, step: float) -> float:
-        """Pixels that change if one of two labels costs `step` nats less for each, per pixel of the object."""
-        assert self.costs is not None
-        assert isinstance(self._solver, gridcut.Solver)
-        unary, added = self.costs.everywhere(marks), round(step * UNIT)
-        labels: list[np.ndarray] = []
-        for more, less in ((0, 0), (added, 0), (0, added)):
-            self._solver.update(source=unary[0] + np.int32(more), sink=unary[1] + np.int32(less))
-            labels.append(self._solver.solve().labels)
-        changed = sum(int(np.count_nonzero(other != labels[0])) for other in labels[1:])
-        return changed / max(1, int(np.count_nonzero(labels[0])))
-
     @property
     def energy(self) -> float | None:
         """Energy in nats of the last labels; None before the first solve."""

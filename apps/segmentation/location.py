@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 OPTIONS = {  # and their help
     "strokes": "stroke image, or a folder of them",
-    "box": "box around the object in pixels, half open, or a file of one box per image",
+    "box": "box around the object in pixels, half open",
     "boxes": "boxes of several objects, as detectors and annotators write them",
     "trimap": "trimap, or a folder of them",
     "start": "rough or soft mask to refine, or a folder of them",
@@ -29,10 +29,10 @@ LOCATING = {  # those of each kind of input, and those that combine with an opti
     "--boxes": ("boxes",),
     "--label-strokes": ("label_strokes",),
 }
-PARTS, VOXELS = ("keep", "fill_holes", "min_area", "volume"), ("spacing", "band")
+VOXELS = "spacing", "band"
 APPLYING = {  # further options, of those that do not apply to all
-    "images": (*PARTS, "truth", "write", "soft_strokes"),
-    "volumes": (*PARTS, *VOXELS),
+    "images": ("keep", "volume", "fill_holes", "min_area", "truth", "write", "soft_strokes"),
+    "volumes": ("keep", "volume", *VOXELS),
     "clips": ("write",),
     "--boxes": ("volume", "write", *VOXELS),
     "--label-strokes": ("volume", "write", "keep", *VOXELS),
@@ -109,7 +109,6 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
     A file may have lost the paint of a colour, so strokes alone must be of both kinds.
     """
     from apps.common.images import to_bytes
-    from apps.segmentation.box_files import Detection
     from apps.segmentation.hints import ObjectOptions, combine, read_mask
     from apps.segmentation.strokes import check_marks, codes_and_colours, read_strokes, read_trimap
 
@@ -121,10 +120,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
         strokes, name = read_trimap(hints["trimap"]), "--trimap"
     mask = read_mask(hints["start"]) if "start" in hints else None
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
-    box = hints.get("box")
-    if isinstance(box, Detection):
-        box = box.box(rgb.shape)
-    found = combine(rgb.shape[:2], strokes, box, name, mask, options)
+    found = combine(rgb.shape[:2], strokes, hints.get("box"), name, mask, options)
     if not found.is_located:
         check_marks(found.strokes, rgb.shape[:2], name)
     return found

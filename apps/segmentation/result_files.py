@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
-from apps.common.annotations import TOLERANCE, Annotation, encoded_annotations, merged_coco
+from apps.common.annotations import Annotation, encoded_annotations, merged_coco
 from apps.common.errors import InputError
 from apps.common.images import read_bytes
 from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
@@ -30,7 +30,6 @@ class Found(NamedTuple):
     values    of the labels
     strokes   as they were read: marks (H, W), or labels of several objects, 0 for none; None draws none
     about     names and other attributes of an annotation, by label
-    tolerance   of simplified outlines, in pixels
     """
 
     image: Path
@@ -41,7 +40,6 @@ class Found(NamedTuple):
     values: tuple[int, ...] = ()
     strokes: Any = None
     about: Mapping[int, Mapping[str, Any]] = NOTHING
-    tolerance: float = TOLERANCE
 
 
 def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ...]:
@@ -105,7 +103,7 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     from apps.common.row_blocks import in_parallel
     from apps.segmentation.matte import cut_out
 
-    image, rgb, metadata, mask, labels, values, strokes, about, tolerance = found
+    image, rgb, metadata, mask, labels, values, strokes, about = found
     shape = rgb.shape[:2]
 
     def objects():
@@ -124,7 +122,7 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     encoders = {}
     for kind, path in files.items():
         if kind in ANNOTATIONS:
-            encoders[kind] = partial(encoded_annotations, kind, path, image, shape, objects(), tolerance)
+            encoders[kind] = partial(encoded_annotations, kind, path, image, shape, objects())
         elif kind == "mask":
             pixels = np.uint8(255) * mask
             encoders[kind] = partial(encoded_image, pixels, ".png", metadata.without_profile())
@@ -187,14 +185,12 @@ def encoded_result(
     metadata=None,
     objects: Mapping[int, Mapping[str, Any]] = NOTHING,
     classes: Iterable[str] = (),
-    tolerance: float = TOLERANCE,
 ) -> bytes:
     """Content of a file: labels (H, W) in the form of a kind, of which "mask" and "cutout" show all objects.
 
     metadata   of the image; None for none
     objects    as of `Session.objects`; those with the same name are of one class
     classes    names of classes, which are numbered in this order; those that others have get further numbers
-    tolerance  of simplified outlines, in pixels
     """
     values = np.flatnonzero(np.bincount(labels.ravel())[1:]) + 1
     class_of = {name: number for number, name in enumerate(classes, 1)}
@@ -207,7 +203,7 @@ def encoded_result(
         )
         number = class_of.setdefault(about[value]["name"], len(class_of) + 1 if classes else value)
         about[value]["category"] = number - 1 + first
-    found = Found(image, rgb, metadata or NO_METADATA, labels > 0, labels, tuple(values), None, about, tolerance)
+    found = Found(image, rgb, metadata or NO_METADATA, labels > 0, labels, tuple(values), None, about)
     return contents_of(found, {kind: path})[kind]
 
 

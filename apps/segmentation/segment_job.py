@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from apps.common.annotations import TOLERANCE
 from apps.common.clock import shown_seconds
 from apps.common.errors import InputError, print_error
 from apps.common.images import check_same_size, read_photograph, to_bytes, write_bytes
@@ -28,8 +27,7 @@ from apps.segmentation.strokes import codes_and_colours
 from apps.volumes.volume_files import is_volume, read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry
 
-MAX_LISTED = 6  # labels whose volumes are printed, and images to look at first
-MIN_UNSURE = 5  # percent of the object, from which a result is unsure
+MAX_LISTED = 6  # labels whose volumes are printed
 
 
 class Outcome(NamedTuple):
@@ -121,7 +119,6 @@ def _of_object(job: Job, chosen) -> Steps:
         rival = None if result.rival is None else result.rival.mask
         notes = (*hints.notes, *remarks_on(result.mask, hints.strokes, rival))
         facts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((hints.marks == OPEN).sum())}
-        facts |= {} if result.unsure is None else {"unsure_percent": round(100 * result.unsure, 2)}
         outcome = _of_image(
             found, chosen.kinds, chosen, facts | _rounds(result) | {"method": result.solved.method}, result.solved
         )
@@ -129,7 +126,7 @@ def _of_object(job: Job, chosen) -> Steps:
         return outcome._replace(notes=notes, score={name: round(value, 4) for name, value in scores.items()} or None)
 
     view = ImageView(lambda: rgb, rgb.shape[:2])
-    return partial(find_labels, view, hints, chosen.device, is_compared=chosen.many), outcome_of
+    return partial(find_labels, view, hints, chosen.device), outcome_of
 
 
 def _of_labels(job: Job, chosen) -> Steps:
@@ -198,7 +195,6 @@ def _of_image(found: Found, kinds: tuple[str, ...], chosen, facts: dict, solved)
     several = found.labels is not None
     files = files_of(kinds, Path(chosen.out), stem_of(found.image), several, found.values)
     device = getattr(solved, "device", "cpu" if chosen.device == "auto" else chosen.device)
-    found = found._replace(tolerance=getattr(chosen, "tolerance", TOLERANCE))
     return Outcome(found.rgb.shape[:2], files, contents_of(found, files), facts | {"device": device})
 
 
@@ -251,8 +247,7 @@ def _volume_solve(job: Job, chosen, volume, options: dict) -> Callable[[], Any]:
         is_alone = "start" not in hints
         marks = read_volume_marks(hints["strokes"], chosen.encoding, volume, both=is_alone)
     if "start" not in hints:
-        how = {"keep": chosen.keep or "touching", "fill_holes": chosen.fill_holes, "min_volume": chosen.min_area}
-        return partial(segment_object, values, marks, **how, **options)
+        return partial(segment_object, values, marks, keep=chosen.keep or "touching", **options)
     start = read_volume_mask(hints["start"], volume)
     band = BAND if chosen.band is None else chosen.band
     return partial(refine_mask, values, start, strokes=marks, band=band, keep=chosen.keep or "all", **options)
@@ -305,18 +300,9 @@ def line(report) -> str:
 
 
 def summary(reports) -> str:
-    """Mean scores of the reports with a ground truth, and the results to look at first."""
+    """Mean scores of the reports with a ground truth."""
     means = mean_scores(reports, "iou_percent", "error_percent")
-    text = "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
-    unsure = look_first(reports)[:MAX_LISTED] if len(reports) > 1 else []
-    shown = ", ".join(f"{Path(one['image']).name} ({one['unsure_percent']:.0f} %)" for one in unsure)
-    return text + (f"; look first at {shown}" if shown else "")
-
-
-def look_first(reports) -> list[dict]:
-    """The reports of results that are unsure, the most unsure one first."""
-    unsure = [one for one in reports if one.get("unsure_percent", 0) >= MIN_UNSURE]
-    return sorted(unsure, key=lambda one: -one["unsure_percent"])
+    return "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
 
 
 def _found(report) -> str:

@@ -17,7 +17,7 @@ from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
 from apps.common.images import as_integers, check_same_size
-from apps.segmentation import BAND, KEEP, SPACING, connected_parts
+from apps.segmentation import BAND, KEEP, SPACING
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.model import Models
 from apps.segmentation.part_cut import PartCut
@@ -64,8 +64,6 @@ def segment_object(
     *,
     spacing: Sequence[float] = SPACING,
     keep: str = "touching",
-    fill_holes: bool = False,
-    min_volume: int = 0,
     device: DeviceName = "auto",
 ) -> VolumeObject:
     """Cut an object out of a volume, from strokes on it and on the background.
@@ -80,10 +78,6 @@ def segment_object(
         As in `apps.segment_volume`.
     keep : {"touching", "all", "largest"}, default "touching"
         Parts of the object to keep: those that touch an object stroke, all, or the largest.
-    fill_holes : bool, default False
-        Assign holes without a background stroke to the object.
-    min_volume : int, default 0
-        Drop parts without a stroke, and fill holes, of fewer voxels.
     device
         As in `apps.segment_volume`.
 
@@ -98,7 +92,7 @@ def segment_object(
         Strokes of one kind only, sizes that differ, or as in `segment_volume`.
     """
     view = VolumeView(volume, spacing)
-    return _object_of(view, _marks_of(strokes, view.shape), keep, device, fill_holes, min_volume)
+    return _object_of(view, _marks_of(strokes, view.shape), keep, device)
 
 
 def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
@@ -107,7 +101,7 @@ def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
     return marks_of_values(codes, "auto", "strokes")
 
 
-def _object_of(view, marks, keep, device, fill_holes=False, min_volume=0) -> VolumeObject:
+def _object_of(view, marks, keep, device) -> VolumeObject:
     """The object of a volume, for marks of both kinds."""
     clock = Clock()
     if keep not in KEEP:
@@ -117,10 +111,6 @@ def _object_of(view, marks, keep, device, fill_holes=False, min_volume=0) -> Vol
     models = Models(values, view.stroke_counts(marks, values))
     cut = PartCut(view, device)
     mask = cut.solve(models, marks, keep) > BACKGROUND
-    if fill_holes:
-        mask = connected_parts.fill_holes(mask, marks)
-    if min_volume > 1:
-        mask = connected_parts.tidied(mask.view(np.int8), marks, min_volume).view(bool)
     return VolumeObject(mask, marks.astype(np.int8), (cut.energy,), clock.total(), cut.solved)
 
 

@@ -45,7 +45,7 @@ BAD = [
     ("segment photo.png --box 40,1,50,20", "box 40,1,50,20 is outside the image, which is 32 wide"),
     ("segment photo.png --box 5,5,5,9", "box 5,5,5,9 is empty"),
     ("segment photo.png --box a,b,c,d", "box needs four integers"),
-    ("segment photo.png --box boxes.json", "has no entry 'photo'"),
+    ("segment photo.png --boxes boxes.json", "has no entry 'photo'"),
     (BOX + "--keep touching", "keep touching needs object strokes"),
     (BOX + "--truth small.png", "--truth is 3x2 pixels"),
     (BOX + "--min-area -1", "--min-area must be 0 or more"),

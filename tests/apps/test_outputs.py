@@ -53,7 +53,7 @@ OVER_INPUTS = {
         "segment a.png a-object2.png --label-strokes s --out .",
         "--out: 'a-object2.png'",
     ),
-    "boxes": ({"r.json": "boxes.json"}, "segment a.png --box r.json --json r.json", "--json: 'r.json'"),
+    "boxes": ({"r.json": "boxes.json"}, "segment a.png --boxes r.json --json r.json", "--json: 'r.json'"),
     "mask": ({"a-restored.png": "strokes.png"}, "denoise a.png --mask a-restored.png --out .", "a-restored.png"),
     "image": ({"a-restored.png": "b.png"}, "denoise a.png a-restored.png --out .", "--out: 'a-restored.png'"),
     "homography": ({"t.csv": "d.csv"}, "match a.png b.png --truth t.csv --table t.csv", "--table: 't.csv'"),

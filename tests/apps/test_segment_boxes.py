@@ -118,16 +118,3 @@ def test_command_on_a_folder_continues_without_boxes(files, capsys):
     merged = json.loads((files / "out" / "coco.json").read_text("utf-8"))
     assert [one["image_id"] for one in merged["annotations"]] == [1, 1, 1, 2, 2, 2]
     assert len({one["id"] for one in merged["annotations"]}) == 6
-
-
-def test_a_box_of_a_file_is_that_of_the_option(files):
-    """A single box, with the part of it that is known from the size of the image only."""
-    (files / "a.txt").write_text("0 0.2 0.5 0.3 0.55\n")
-    assert run("in/a.png", "--box", "a.txt", "--write", "mask") == 0
-    from_file = np.array(Image.open("out/a-mask.png"))
-    record = json.loads((files / "out" / "a-segment.json").read_text("utf-8"))
-    assert record["inputs"]["box"][1] == "category0"
-    assert run("in/a.png", "--box", "3,9,21,31", "--write", "mask", "--overwrite") == 0
-    np.testing.assert_array_equal(np.array(Image.open("out/a-mask.png")), from_file)
-    record = json.loads((files / "out" / "a-segment.json").read_text("utf-8"))
-    assert record["inputs"]["box"] == [3, 9, 21, 31]
