@@ -11,8 +11,6 @@
 NAME is the name of an image, with or without its suffix.  Numbers may be fractions; the box in pixels is then the
 smallest one that contains them.  A file `classes.txt` beside YOLO's files names the classes.  Regions of crowds
 (`iscrowd`) are no boxes of objects, so they are left out.
-
-A file that cannot be used is an error of the run.  A box that cannot be read is an error of its image.
 """
 
 import json
@@ -68,10 +66,11 @@ class Detection(NamedTuple):
         return lows[0], lows[1], highs[0], highs[1]
 
 
-def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[Detection, ...] | InputError]:
-    """Read the boxes of images; of an image without an entry none, and an error for one whose boxes cannot be read.
+def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[Detection, ...]]:
+    """Read the boxes of images; of an image without an entry none.
 
-    Raises InputError, naming the option, for a file of another format, and if it has no entry for any of the images.
+    Raises InputError, naming the option, for a file of another format, a box that cannot be read, and if there is no
+    entry for any of the images.
     """
     path, name = Path(path), f"{option}: {str(path)!r}"
     if path.suffix.lower() not in SUFFIXES and not path.is_dir():
@@ -82,27 +81,17 @@ def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[De
         listed = ", ".join(map(repr, names[:MAX_LISTED])) + ", ..." * (len(names) > MAX_LISTED)
         has = f"has entries for {listed}" if names else "has no entry"
         raise InputError(f"{name} {has}, but has no entry {stem_of(images[0])!r}; name entries as the images")
-    if len(found) == len(images) and all(isinstance(one, InputError) for one in found.values()):
-        raise found[images[0]]
     return found
 
 
-def boxes_of(found: Mapping[Path, tuple[Detection, ...] | InputError], image: Path) -> tuple[Detection, ...]:
-    """The boxes of an image in the result of `read_boxes`; raises the error that is there instead."""
-    boxes = found.get(image, ())
-    if isinstance(boxes, InputError):
-        raise boxes
-    return boxes
-
-
-def _detections(entries: Iterable, read, shown: str, form: str) -> tuple[Detection, ...] | InputError:
-    """The boxes of an image, by a function that reads one, perhaps as None; an error, for one that is not of a form."""
+def _detections(entries: Iterable, read, shown: str, form: str) -> tuple[Detection, ...]:
+    """The boxes of an image, by a function that reads one, or None; InputError for one that is not of a form."""
     found = []
     for entry in entries:
         try:
             found.append(read(entry))
         except Exception:  # of another type, without a key, not finite ...
-            return InputError(f"{shown} must be {form}, got {json.dumps(entry)[:80]}")
+            raise InputError(f"{shown} must be {form}, got {json.dumps(entry)[:80]}") from None
     return tuple(one for one in found if one is not None)
 
 
@@ -185,11 +174,8 @@ def _of_yolo(path: Path, images, option: str, name: str):
     form = "lines of class, x, y, width, height, perhaps score, in shares of the image"
     for image in images:
         if file := files.get(stem_of(image)):
-            try:
-                lines = [line for line in _lines(file, option) if line.strip()]
-                found[image] = _detections(lines, read, f"{option}: {str(file)!r}", form)
-            except InputError as error:
-                found[image] = error
+            lines = [line for line in _lines(file, option) if line.strip()]
+            found[image] = _detections(lines, read, f"{option}: {str(file)!r}", form)
     return found, [one.name for one in inside]
 
 

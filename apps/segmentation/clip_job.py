@@ -89,7 +89,7 @@ def process(job: Job, chosen) -> dict:
                 number = f"{kind}{frame.number:0{digits}}"
                 path = Path(chosen.out) / f"{name}-{number}.png"
                 written[number] = write_image(path, draw(rgb, frame.mask))
-            notes = remarks_on(frame.mask, hints[frame.number].strokes) if frame.number in hints else ()
+            notes = remarks_on(frame.mask) if frame.number in hints else ()
             for note in notes:
                 print_error(f"cutmatch segment: {job.image}: frame {frame.number}: {note}")
             rows.append(_row(frame) | ({"warnings": list(notes)} if notes else {}))

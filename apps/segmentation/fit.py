@@ -175,8 +175,8 @@ def find_labels(
         one = tidy(view, hints, one if at is view else _placed(view, hints, at, said, one))
         return one if where is None else _of_whole(one, where, every)
 
-    rival = None if best.rival is None else finished(best.rival)
-    return finished(best)._replace(rival=rival, seconds=clock.total())
+    second = None if best.rival is None else finished(best.rival)
+    return finished(best)._replace(rival=second, seconds=clock.total())
 
 
 def _begun(view: ImageView, hints: Hints, device: DeviceName, check: Check) -> Hints:

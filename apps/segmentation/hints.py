@@ -16,15 +16,12 @@ from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, read_bytes
 from apps.common.rectangles import Rectangle
 from apps.segmentation import KEEP
-from apps.segmentation.connected_parts import strokes_of
 from apps.segmentation.image_sizes import at_centres, reduced_marks_by_share, reduced_mask
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_open, has_both, is_inside, labels_in
 from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, values_in
 from apps.segmentation.strokes import box_inside, check_box, check_marks, marks_of_box
 
 ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
-MAX_LISTED = 3  # strokes in a message
-MIN_STROKE = 20  # pixels of a stroke that is expected to decide about others
 MOST_MARKED = 0.5  # share of the image that strokes without any on the background can mark
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 
@@ -253,12 +250,8 @@ def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
     return inside
 
 
-def remarks_on(mask: np.ndarray, strokes: np.ndarray | None = None, rival: np.ndarray | None = None) -> tuple[str, ...]:
-    """Warnings about an object that is empty or covers nearly the whole image, and about strokes that it surrounds.
-
-    strokes   marks of strokes to check; or None
-    rival     another object that fits the box about as well; or None
-    """
+def remarks_on(mask: np.ndarray, rival: np.ndarray | None = None) -> tuple[str, ...]:
+    """Warnings about an object that is empty, covers nearly the whole image, or has a rival that fits as well."""
     share = np.count_nonzero(mask) / mask.size
     if share == 0:
         return ("the object is empty; add object strokes, or draw the box around the whole object",)
@@ -266,28 +259,4 @@ def remarks_on(mask: np.ndarray, strokes: np.ndarray | None = None, rival: np.nd
         return (f"the object covers {100 * share:.1f} % of the image; add background strokes",)
     if rival is not None:
         return ("another object fits the box about as well; check the outline, and correct it with a stroke",)
-    found = [] if strokes is None else surrounded_strokes(mask, strokes)
-    if not found:
-        return ()
-    places = " and ".join(str(where[::-1]) for where in found[:MAX_LISTED])
-    more = " and others" if len(found) > MAX_LISTED else ""
-    return (f"most pixels around the stroke at {places}{more} have the other label; add strokes there",)
-
-
-def surrounded_strokes(mask: np.ndarray, marks: np.ndarray) -> list[tuple[int, ...]]:
-    """A pixel of each stroke around which most pixels have the other label; of at least MIN_STROKE pixels."""
-    places, stroke = strokes_of(marks)
-    sizes = np.bincount(stroke)
-    around = np.zeros((2, sizes.size))  # open pixels beside a stroke, and those of the other label
-    kinds, is_object = marks.ravel(), mask.ravel()
-    for axis, at in enumerate(np.unravel_index(places, marks.shape)):
-        for step in (-1, 1):
-            inside = np.flatnonzero((at + step >= 0) & (at + step < marks.shape[axis]))
-            beside = places[inside] + step * math.prod(marks.shape[axis + 1 :])
-            is_open = kinds[beside] == OPEN  # few, as most pixels of a stroke are not at its rim
-            beside, inside = beside[is_open], inside[is_open]
-            differs = is_object[beside] != (kinds[places[inside]] == OBJECT)
-            around += [np.bincount(stroke[inside], one, sizes.size) for one in (None, differs)]
-    wrong = (2 * around[1] > around[0]) & (sizes >= MIN_STROKE)
-    firsts = [places[np.argmax(stroke == number)] for number in np.flatnonzero(wrong)]
-    return [tuple(map(int, np.unravel_index(place, marks.shape))) for place in firsts]
+    return ()

@@ -71,7 +71,7 @@ from apps.run.inputs import (
 )
 from apps.run.program import Program, Work
 from apps.segmentation import BAND, KEEP, clip_job, segment_job
-from apps.segmentation.box_files import boxes_of, read_boxes
+from apps.segmentation.box_files import read_boxes
 from apps.segmentation.location import FILES, OPTIONS, check_files, check_location, check_options
 from apps.segmentation.result_files import (
     BOX_KINDS,
@@ -206,7 +206,7 @@ def _job(path: Path, chosen, boxes, many: bool) -> Job:
         if given is None:
             continue
         if option == "boxes":
-            files[option] = tuple(boxes_of(boxes, path))
+            files[option] = boxes.get(path, ())
         elif option == "box":
             files[option] = parse_box(given)
         else:

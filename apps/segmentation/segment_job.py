@@ -117,7 +117,7 @@ def _of_object(job: Job, chosen) -> Steps:
     def outcome_of(result) -> Outcome:
         found = Found(job.image, rgb, metadata, result.mask, strokes=hints.marks)
         rival = None if result.rival is None else result.rival.mask
-        notes = (*hints.notes, *remarks_on(result.mask, hints.strokes, rival))
+        notes = (*hints.notes, *remarks_on(result.mask, rival))
         facts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((hints.marks == OPEN).sum())}
         outcome = _of_image(
             found, chosen.kinds, chosen, facts | _rounds(result) | {"method": result.solved.method}, result.solved
@@ -226,7 +226,7 @@ def _of_volume(job: Job, chosen) -> Steps:
         if "legend" in files:
             contents["legend"] = encoded_legend(job.image, labels, annotations_of(labels, counted))
         facts = _sizes(chosen, volume.geometry, spacing, counted) | _rounds(result) | {"device": result.solved.device}
-        notes = remarks_on(result.mask, result.fixed) if "strokes" in job.files else ()
+        notes = remarks_on(result.mask) if "strokes" in job.files else ()
         return Outcome(values.shape, files, contents, facts, notes)
 
     return solve, outcome_of

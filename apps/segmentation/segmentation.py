@@ -240,10 +240,11 @@ def segment(
     hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options, rounds=rounds)
     found = find_labels(ImageView(lambda: rgb, hints.marks.shape), hints, device)
     rival = None if found.rival is None else found.rival.mask
-    for note in (*hints.notes, *remarks_on(found.mask, hints.strokes, rival)):
+    for note in (*hints.notes, *remarks_on(found.mask, rival)):
         warnings.warn(note, stacklevel=2)
-    how = found.seconds, found.solved.device, found.solved.method
-    return Segmentation(found.mask, hints.marks, found.energies, *how, rival, (rgb, hints))
+    seconds, solved = dict(found.seconds), found.solved
+    of_cut = found.energies, seconds, solved.device, solved.method
+    return Segmentation(found.mask, hints.marks, *of_cut, rival, (rgb, hints))
 
 
 def _marks(rgb, strokes, trimap):

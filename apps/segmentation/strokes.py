@@ -200,10 +200,9 @@ def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
     """Read strokes of several objects: values (H, W), 0 without a stroke.
 
     Grey values are unchanged, and so are the indices of a palette of PALETTES or in grey; strokes in colours get the
-    values of COLOURS.  Other palettes are read as paint, or as indices if those are flat areas on 0, the most frequent
-    index, and if the colours have no values.  `image` as in `read_strokes`; the encoding "index" reads indices, and
-    "colour" paint.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, for a colour
-    without a value, and if indices and colours say different things.
+    values of COLOURS, and so do other palettes.  `image` as in `read_strokes`; the encoding "index" reads indices, and
+    "colour" paint.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, and for a
+    colour without a value.
     """
     name = f"--label-strokes: {str(path)!r}"
     codes, colours = codes_and_colours(path, "--label-strokes")
@@ -212,31 +211,11 @@ def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
         return label_values(codes if codes.ndim == 2 else codes[..., 0], name)
     if colours is not None and (encoding == "index" or (encoding == "auto" and _has_known_palette(codes, colours))):
         return label_values(codes, name)
-    is_map = colours is not None and encoding == "auto" and _is_map(codes)
     try:
-        labels = painted(shown, image, name, COLOURS, np.zeros(shown.shape[:2], np.uint8))
+        return painted(shown, image, name, COLOURS, np.zeros(shown.shape[:2], np.uint8))
     except InputError as error:
-        if is_map:
-            return label_values(codes, name)
         hint = "" if colours is None else "; if its palette indices are the values, --encoding index"
         raise InputError(f"{error}{hint}") from None
-    if is_map and (labels != codes).any():
-        y, x = np.argwhere(labels != codes)[0]
-        raise InputError(
-            f"{name} is ambiguous: at ({x}, {y}) its palette index is {codes[y, x]}, and its colour "
-            f"{hex_code(shown[y, x, :3])} means {labels[y, x]}; say which with --encoding index or --encoding colour"
-        )
-    return labels
-
-
-def _is_map(indices) -> bool:
-    """Whether indices are flat areas, as in a label map: each occurs in a square of 3 x 3, and 0 most often."""
-    import cv2
-
-    square = np.ones((3, 3), np.uint8)
-    inner = indices[cv2.erode(indices, square) == cv2.dilate(indices, square)]
-    counts, of_inner = (np.bincount(values, minlength=256) for values in (indices.ravel(), inner))
-    return counts.argmax() == 0 and bool(((of_inner > 0) == (counts > 0)).all())
 
 
 def painted(pixels: np.ndarray, image: np.ndarray | None, name: str, values: dict, marks: np.ndarray) -> np.ndarray:
@@ -481,13 +460,10 @@ def box_inside(box, shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
 def whole_numbers(values, count: int) -> tuple[int, ...] | None:
     """That many integers, or floats without a fraction, as a tuple; None for anything else, including strings."""
     try:
-        values = [] if isinstance(values, str | bytes) else list(values)
-        whole = tuple(int(v) for v in values)
+        whole = tuple(int(value) for value in values)
+        return whole if len(whole) == count and whole == tuple(values) else None
     except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
         return None
-    if len(whole) != count or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
-        return None
-    return whole
 
 
 def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:

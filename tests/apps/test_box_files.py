@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.common.errors import InputError
-from apps.segmentation.box_files import Detection, boxes_of, read_boxes
+from apps.segmentation.box_files import Detection, read_boxes
 
 SHAPE = (100, 200)
 A, B, C = Path("in/a.jpg"), Path("in/b.png"), Path("in/c.png")
@@ -79,7 +79,7 @@ FORMATS = {
 def test_formats_agree(tmp_path, kind):
     found = read_boxes(FORMATS[kind](tmp_path), IMAGES, "--boxes")
     for image in IMAGES:
-        boxes = boxes_of(found, image)
+        boxes = found.get(image, ())
         assert [one.box(SHAPE) for one in boxes] == [box for box, *_ in FOUND[image]]
         has_scores = kind != "boxes"
         assert [one.score for one in boxes] == [score if has_scores else None for *_, score in FOUND[image]]
@@ -118,15 +118,13 @@ BAD = '[{"bbox": [1, 2, NaN, 4], "image_id": "a"}, {"bbox": [1, 2, 3, 4], "image
         ("y/a.txt", "0 30 40 50 60", "in shares of the image, got .0 30"),
     ],
 )
-def test_a_box_that_cannot_be_read_is_an_error_of_its_image(tmp_path, name, content, message):
+def test_a_box_that_cannot_be_read_is_an_error_of_the_run(tmp_path, name, content, message):
     path = save(tmp_path, name, content)
     if path.suffix != ".json":
         save(tmp_path, str(Path(name).with_name("b.txt")), "")
         path = path.parent
-    found = read_boxes(path, [A, B], "--boxes")
-    assert len(boxes_of(found, B)) == (path.suffix == ".json" and '"b": []' not in content)
     with pytest.raises(InputError, match=message):
-        boxes_of(found, A)
+        read_boxes(path, [A, B], "--boxes")
 
 
 @pytest.mark.parametrize(

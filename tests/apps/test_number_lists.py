@@ -1,7 +1,6 @@
 """Boxes are clipped, and odd results are reported."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -43,23 +42,6 @@ def test_an_empty_object_is_not_silent(files, capfd):
     assert captured.err.startswith(f"cutmatch segment: {files / 'flat.png'}: the object is empty; add object strokes")
     with pytest.warns(UserWarning, match="the object is empty"):
         segment(flat, box=(4, 5, 27, 28), min_area=2000)
-
-
-def test_a_stroke_that_the_other_label_surrounds_is_named(files, capfd):
-    photo = np.full((32, 32, 3), 40, np.uint8)
-    photo[8:26, 6:26] = 200
-    strokes = np.zeros((32, 32), np.uint8)
-    strokes[1:4, 2:30], strokes[20:24, 8:24], strokes[11:16, 12:17] = 2, 1, 2
-    note = "around the stroke at (12, 11) have the other label"
-    with pytest.warns(UserWarning, match=re.escape(note)):
-        segment(photo, strokes=strokes)
-    Image.fromarray(photo).save(files / "square.png")
-    Image.fromarray(strokes).save(files / "two.png")
-    assert run(files, files / "square.png", "--strokes", files / "two.png", "--quiet") == 0
-    captured = capfd.readouterr()
-    assert note in captured.err
-    (warning,) = json.loads(captured.out)["warnings"]
-    assert note in warning
 
 
 def test_box_and_strokes_together(files, scene, capfd):

@@ -37,17 +37,10 @@ def saved(path, codes, colours):
     return path
 
 
-def test_indices_that_contradict_colours_are_refused(tmp_path):
+def test_the_indices_of_other_palettes_are_read_on_request(tmp_path):
     path = saved(tmp_path / "a.png", FLAT, SWAPPED)
-    with pytest.raises(InputError, match=r"at \(2, 1\) its palette index is 1, and its colour #0000ff means 2; say"):
-        read_labels(path)
+    np.testing.assert_array_equal(read_labels(path), np.array([0, 2, 1])[FLAT])
     np.testing.assert_array_equal(read_labels(path, encoding="index"), FLAT)
-    np.testing.assert_array_equal(read_labels(path, encoding="colour"), np.array([0, 2, 1])[FLAT])
-
-
-def test_flat_indices_of_colours_without_values_are_read(tmp_path):
-    path = saved(tmp_path / "a.png", FLAT, ((0, 0, 0), (255, 128, 0), (70, 70, 70)))
-    np.testing.assert_array_equal(read_labels(path), FLAT)
     with pytest.raises(InputError, match="has 60 painted pixels, .*cyan have a meaning.* --encoding index"):
         read_labels(saved(tmp_path / "b.png", np.uint8(2) - FLAT, ((0, 0, 0), (255, 128, 0), (255, 255, 255))))
 
