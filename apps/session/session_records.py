@@ -328,42 +328,36 @@ def make_stroke(points: ArrayLike, radius, label, shape, axis=None, slice=None, 
     check_number(radius, "radius")
     if not 0 < radius <= 1e6:  # also NaN
         raise InputError(f"radius must be above 0 and at most 1e6 pixels, got {radius}")
-    if label is not None:
-        label = check_label(label, 0)
-    if len(shape) == 2:
-        if axis is not None or slice is not None:
-            raise InputError("axis and slice select a slice of a volume, but the session has an image; omit both")
-    else:
-        axis = 0 if axis is None else axis
-        check_number(axis, "axis", integer=True)
-        if not 0 <= axis < 3:
-            raise InputError(f"axis must be 0, 1 or 2, got {axis}")
-        if slice is None:
-            raise InputError("slice is missing; a stroke in a volume needs the index of its slice along the axis")
-        check_number(slice, "slice", integer=True)
-        if not 0 <= slice < shape[axis]:
-            raise InputError(f"slice must be 0 to {shape[axis] - 1} along axis {axis}, got {slice}")
-        axis, slice = int(axis), int(slice)
+    label = None if label is None else check_label(label, 0)
+    if len(shape) == 3:
+        axis = _index(0 if axis is None else axis, 3, "axis")
+        slice = _index(slice, shape[axis], "slice")
+    elif axis is not None or slice is not None:
+        raise InputError("axis and slice select a slice of a volume, but the session has an image; omit both")
     return Stroke(tuple(map(tuple, xy.tolist())), float(radius), label, axis, slice, bool(is_part))
+
+
+def _index(value, count: int, name: str) -> int:
+    check_number(value, name, integer=True)
+    if not 0 <= value < count:
+        raise InputError(f"{name} must be 0 to {count - 1}, got {value}")
+    return int(value)
 
 
 def make_box(box, shape, label: int = OBJECT) -> Box:
     """A checked box, clipped to the image or volume; InputError for an empty box, one outside, or one of all."""
     label = check_label(label)
-    what, unit, size = "image", "pixel", "{} wide and {} high"
-    if len(shape) == 3:
-        if label != OBJECT:
-            raise InputError(f"a box in a volume finds object {OBJECT}; draw strokes for object {label}")
-        what, unit, size = "volume", "voxel", "{} wide, {} high and {} deep"
+    if len(shape) == 3 and label != OBJECT:
+        raise InputError(f"a box in a volume finds object {OBJECT}; draw strokes for object {label}")
     values: Any = check_box(box) if len(shape) == 2 else whole_numbers(box, 6)
     if values is None:
         raise InputError(f"a box in a volume needs six integers x0, y0, z0, x1, y1, z1, got {box!r:.80}")
-    sizes = shape[::-1]
+    sizes, what = shape[::-1], "image" if len(shape) == 2 else "volume"
     low = [max(start, 0) for start in values[: len(sizes)]]
     high = [min(stop, n) for stop, n in zip(values[len(sizes) :], sizes, strict=True)]
     if any(start >= stop for start, stop in zip(low, high, strict=True)):
-        shown = ",".join(map(str, values))
-        raise InputError(f"box {shown} contains no {unit} of the {what}, which is {size.format(*sizes)}")
+        shown, size = ",".join(map(str, values)), "x".join(map(str, sizes))
+        raise InputError(f"box {shown} contains no pixel of the {what} of size {size}; draw it around an object")
     if not any(low) and tuple(high) == tuple(sizes):
         raise InputError(f"box covers the whole {what}, so no background is left to learn from; draw it tighter")
     return Box((*low, *high), label)
@@ -383,33 +377,27 @@ def make_starts(start: ArrayLike, shape) -> list[Lock | MaskHint]:
     """Checked rough objects of an image by label, or the object of a volume, undone with the next record."""
     if len(shape) == 3:
         return [MaskHint(PackedMask.of(volume_mask_of(start, shape, "start")), is_part=True)]
-    labels = array_of(start, "start")
-    if (
-        labels.dtype.kind not in "biu"
-        or labels.shape != tuple(shape)
-        or not 0 <= labels.min() <= labels.max() <= MAX_LABEL
-    ):
-        raise InputError(
-            f"start must hold integers from 0, the background, to {MAX_LABEL} and have shape {tuple(shape)}, "
-            f"got {labels.dtype}, {labels.shape}"
-        )
-    return [replace(lock, is_part=True) for lock in locks_of(labels.astype(np.uint8), is_start=True)]
+    labels = _codes(start, shape, "start", "biu", 0)
+    return [replace(lock, is_part=True) for lock in locks_of(labels, is_start=True)]
 
 
 def make_marks(marks: ArrayLike, shape) -> Marks:
     """Checked marks of a grid: a label, or -1 where nothing is marked; InputError for anything else."""
-    values = array_of(marks, "strokes")
-    if values.dtype.kind not in "iu":
-        raise InputError(
-            f"strokes must hold integers, got {values.dtype}; -1 is none, 0 the background, 1 and above the objects"
-        )
-    check_same_size(values, shape, "strokes")
+    return Marks(PackedMask.of(_codes(marks, shape, "strokes", "iu", -1)))
+
+
+def _codes(values: ArrayLike, shape, name: str, kinds: str, least: int) -> np.ndarray:
+    """Checked integers of a grid, from `least` to MAX_LABEL, minus `least`; uint8."""
+    values = array_of(values, name)
+    if values.dtype.kind not in kinds:
+        raise InputError(f"{name} must hold integers, got {values.dtype}")
+    check_same_size(values, shape, name)
     low, high = int(values.min()), int(values.max())
-    if low < -1 or high > MAX_LABEL:
-        raise InputError(
-            f"strokes must be -1 for none, 0 for the background or 1 to {MAX_LABEL} for an object, got {low} to {high}"
-        )
-    return Marks(PackedMask.of((values.astype(np.int16) + 1).astype(np.uint8)))
+    if low < least or high > MAX_LABEL:
+        none = "-1 for none, " if least < 0 else ""
+        meaning = f"{none}0 for the background or 1 to {MAX_LABEL} for an object"
+        raise InputError(f"{name} must be {meaning}, got {low} to {high}")
+    return (values.astype(np.int16) - least).astype(np.uint8)
 
 
 def make_description(label, name, colour) -> Describe:
