@@ -250,14 +250,18 @@ def assignments_figure():
     return cv2.resize(image, (520, 520), interpolation=cv2.INTER_AREA)
 
 
+INK = (40, 60, 110)
+
+
 def graphs_figure():
     import matching
-    from apps.matching import DOT_COLOUR, block_figure
 
     graph = matching.read_graph(DATA / "jacobian.mtx")
-    as_given = enlarged(np.where(graph.toarray()[..., None] != 0, DOT_COLOUR, 255).astype(np.uint8), 5)
-    blocks = block_figure(graph, matching.dulmage_mendelsohn(graph))[::2, ::2]
-    return panels({"a sparse matrix": as_given, "its block triangular form": blocks})
+    entries, form = graph.toarray()[..., None] != 0, matching.dulmage_mendelsohn(graph)
+    forms = {"a sparse matrix": entries, "its block triangular form": entries[form.row_perm][:, form.col_perm]}
+    return panels(
+        {name: enlarged(np.where(one, (40, 60, 110), 255).astype(np.uint8), 5) for name, one in forms.items()}
+    )
 
 
 def refine_figure():

@@ -79,7 +79,7 @@ def made() -> dict[str, Result]:
         apps.denoise(photo, device="cpu"),
         apps.stereo(far, far, max_disparity=4, device="cpu"),
         apps.superpixels(photo, regions=5),
-        apps.flow(far[:, :-2], far[:, 2:], matches=pairs.select(np.arange(0)), device="cpu"),
+        apps.flow(far[:, :-2], far[:, 2:], fast=True, device="cpu"),
         tracks,
         tracks.detections,
         pairs,

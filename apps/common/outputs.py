@@ -5,8 +5,8 @@ Files are checked where they get their names, when all results of an item are co
 - An input of the run is never overwritten.  Files are compared by `os.path.samefile`'s rule, so that links and other
   spellings of a path count.
 - A result is a new file, or one that an earlier run of the same command on the same input wrote and that is unchanged
-  since, as the record beside it says; `--overwrite` permits others.  With `--resume`, the run continues an earlier one
-  and may replace the results that have a record.
+  since, as the record beside it says; `--overwrite` permits others, and files that options name.  With `--resume`, the
+  run continues an earlier one and may replace the results that have a record, and files that options name.
 - A link, a device or a pipe is never replaced.
 
 What can be known is refused before the work: files that options name, the record of another item of the same name, and
@@ -24,7 +24,7 @@ from pathlib import Path
 from apps.common.errors import InputError
 from apps.common.writing import is_special
 
-NAMED = ("json", "table", "video", "report")  # options that name an output file
+NAMED = ("json", "video", "report")  # options that name an output file
 
 
 class Outputs:
@@ -45,11 +45,14 @@ class Outputs:
         self._may_replace = chosen.overwrite
         self._given = [path for name in inputs for path in _paths(options.get(name))]
 
-    def check_named(self, may_replace: Callable[[Path], bool] = lambda path: False) -> None:
-        """Raise InputError unless the files that options name, and files in --out, may be written."""
+    def check_named(self, continues: bool = False) -> None:
+        """Raise InputError unless the files that options name, and files in --out, may be written.
+
+        continues   whether the run continues an earlier one, and may replace these files
+        """
         for option, path in self.named.items():
             _check_folder(path.parent, option)
-            self.check(path, option, may_replace)
+            self.check(path, option, lambda path: continues)
         _check_folder(self.out, "--out")
 
     def check(self, path: Path, option: str, may_replace: Callable[[Path], bool], read: Collection[Path] = ()) -> None:

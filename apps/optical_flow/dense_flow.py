@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.reused_memory import keep_freed_memory
-from apps.motion.matches import Matches, check_matches
+from apps.motion.matches import Matches
 from apps.optical_flow import LINKERS
 from apps.optical_flow.channels import resized
 from apps.optical_flow.frame import Frame, for_both, while_preparing
@@ -77,7 +77,6 @@ def flow(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    matches: Matches | None = None,
     linker: str = LINKERS[0],
     method: str = "auto",
     fast: bool = False,
@@ -89,8 +88,6 @@ def flow(
     ----------
     first, second : array_like, (H, W), (H, W, 3) or (H, W, 4)
         Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
-    matches : Matches, optional
-        Sparse matches to start from; computed if absent.
     linker : {"assignment", "windows"}, default "assignment"
         How sparse matches are computed: by one exact assignment (`apps.motion.sparse`), or by a small assignment
         problem per window (`apps.motion.windows`).
@@ -115,14 +112,13 @@ def flow(
         If `method` is unknown.
     """
     frames = map(Frame, check_frames(first, second))
-    return flow_of_frames(*frames, matches=matches, linker=linker, method=method, fast=fast, device=device)
+    return flow_of_frames(*frames, linker=linker, method=method, fast=fast, device=device)
 
 
 def flow_of_frames(
     first: Frame,
     second: Frame,
     *,
-    matches: Matches | None = None,
     linker: str,
     fast: bool,
     device: DeviceName,
@@ -135,22 +131,20 @@ def flow_of_frames(
     from apps.optical_flow.refine import refine
 
     check_sizes(first.shape, second.shape)
-    if matches is not None:
-        check_matches(matches, first.shape)
     check_linker(linker, fast, method)
     how = {"linker": linker, "method": method, "fast": fast, "device": device}
     if min(first.shape) < PADDED_SIDE:
-        return _padded_flow(first.rgb, second.rgb, matches=matches, **how)
+        return _padded_flow(first.rgb, second.rgb, **how)
     if not fast and first.reduced is not None:
-        return _reduced_flow(first, second, matches, **how)
+        return _reduced_flow(first, second, **how)
     keep_freed_memory()
     clock = Clock()
     if fast:
         from apps.optical_flow.fast_flow import proposals
 
-        found = proposals(first, second, matches, device)
+        found = proposals(first, second, device)
     else:
-        found = _proposals(first, second, matches, linker, method, device)
+        found = _proposals(first, second, linker, method, device)
     level, motion = found.levels[found.fused], found.flow
     if found.filled is not None:
         motion = fuse(level, motion, resized(found.filled, level.shape), device)
@@ -167,12 +161,12 @@ def flow_of_frames(
     return Flow(motion, valid, found.matches, clock.total())
 
 
-def _proposals(first: Frame, second: Frame, matches: Matches | None, linker, method, device) -> Proposals:
+def _proposals(first: Frame, second: Frame, linker, method, device) -> Proposals:
     """The fill of the matches, and the flow refined from it, at half the size."""
     from apps.optical_flow.refine import Proposals, paired, refine
 
     def match():
-        return _sparse_matches(first, second, linker, method, device) if matches is None else matches
+        return _sparse_matches(first, second, linker, method, device)
 
     # Matching has long stages on one thread, in which another one prepares what propagation and refinement need.
     matches = while_preparing(match, first, second)
@@ -212,12 +206,10 @@ def _padded_flow(first, second, **given) -> Flow:
     return Flow(cropped, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
 
 
-def _reduced_flow(first: Frame, second: Frame, matches: Matches | None, **given) -> Flow:
+def _reduced_flow(first: Frame, second: Frame, **given) -> Flow:
     """Compute the flow of frames of many pixels on reduced ones, and enlarge it."""
     ratio = np.array(first.shape[::-1]) / np.array(first.reduced.shape[::-1])
-    if matches is not None:
-        matches = matches.scaled(1 / ratio, 1 / ratio)
-    found = flow_of_frames(first.reduced, second.reduced, matches=matches, **given)
+    found = flow_of_frames(first.reduced, second.reduced, **given)
     valid = cv2.resize(found.valid.view(np.uint8), first.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
     return Flow(resized(found.flow, first.shape), valid, found.matches.scaled(ratio, ratio), found.seconds)
 

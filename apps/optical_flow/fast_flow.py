@@ -31,8 +31,8 @@ NEIGHBOURS = 20  # matches to which each affine model of the fill is fitted
 ITERATIONS = 3, 5  # of refinement
 
 
-def proposals(first: Frame, second: Frame, matches: Matches | None, device) -> Proposals:
-    """The fill of the linked seeds, with given matches added, and the flow by inverse search, at the coarsest level."""
+def proposals(first: Frame, second: Frame, device) -> Proposals:
+    """The fill of the linked seeds, and the flow by inverse search, at the coarsest level."""
     for_both(lambda frame: frame.quick_descriptors, first, second)
     grey = (np.uint8(frame.grey + 0.5) for frame in (first, second))
     rest = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST).calc(*grey, None)
@@ -40,21 +40,18 @@ def proposals(first: Frame, second: Frame, matches: Matches | None, device) -> P
     levels = paired(first.quick_levels, second.quick_levels)
     coarsest = len(levels) - 1
     shape = levels[coarsest].shape
-    known = [linked] if matches is None else [matches, linked]
-    ends = [np.concatenate([getattr(one, end) for one in known]) for end in ("first", "second")]
     filled = None
-    if len(ends[0]):
+    if len(linked):
         scale = np.array(shape[::-1]) / np.array(first.shape[::-1])
-        places = ((end + 0.5) * scale - 0.5 for end in ends)
+        places = ((end + 0.5) * scale - 0.5 for end in (linked.first, linked.second))
         filled = fill_flow(levels[coarsest].lab[0], *places, neighbours=NEIGHBOURS)
 
     def is_weighted(number: int) -> bool:
         return coarsest - number in WEIGHTED_LEVELS
 
     checked = max(coarsest - CHECKED_LEVEL, 0)
-    matches = linked if matches is None else matches
     how = is_weighted, ITERATIONS
-    return Proposals(matches, levels, resized(rest, shape), filled, coarsest, coarsest, checked, how)
+    return Proposals(linked, levels, resized(rest, shape), filled, coarsest, coarsest, checked, how)
 
 
 def linked_seeds(first: Frame, second: Frame, device) -> Matches:

@@ -4,7 +4,7 @@
   cutmatch flow frames/                                a folder of frames, in the order of the numbers in their names
   cutmatch flow clip.avi                               a video, animation, multi-page TIFF, or .npy stack
   cutmatch flow frame1.png frame2.png --truth t.flo    with scores and an error figure
-  cutmatch flow clip.avi --video flow.mp4              also a video: the frame, and its flow in colours
+  cutmatch flow clip.avi --video f.mp4 --max-motion 9  also a video: the frame, and its flow in colours
   cutmatch flow clip.avi --fast                        a less accurate flow in about a seventh of the time
 
 Points of both frames are matched one-to-one by an exact assignment.  Their motion is interpolated without crossing
@@ -15,7 +15,7 @@ windows, the sparse matches are those of many small complete bipartite graphs, o
 Each pair writes two files to the --out folder, under the first frame's name, and those of other kinds with --write:
 
   flow      NAME.flo, or the format of --format
-  colour    NAME-colour.png: the Middlebury colour wheel, on one scale for all pairs of a sequence
+  colour    NAME-colour.png: the Middlebury colour wheel, up to --max-motion
   error     NAME-error.png: the distance to --truth; by default with --truth
   arrows    NAME-arrows.png: the motion on the frame
   warped    NAME-warped.png: the second frame warped onto the first
@@ -40,7 +40,7 @@ from apps.optical_flow.frame import Frame
 from apps.run.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.run.program import Program, Work, report_of
 
-INPUTS = ("frames", "truth", "matches")
+INPUTS = ("frames", "truth")
 PAIRS_AT_ONCE = 2  # of a sequence
 FORMATS = ("flo", "kitti", "npz")
 SUFFIXES = {"flo": ".flo", "kitti": "-flow.png", "npz": ".npz", "matches": "-matches.csv"}
@@ -49,7 +49,7 @@ KINDS = ("flow", "colour", "error", "arrows", "warped", "matches")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two frames as paths or arrays, their ground truth and matches, and the name and number of the results.
+    """Two frames as paths or arrays, their ground truth, and the name and number of the results.
 
     `first_frame` and `second_frame` are the same frames, with what other pairs of the sequence computed from them.
     """
@@ -60,7 +60,6 @@ class Pair:
     first: object
     second: object
     truth: Path | None
-    matches: Path | None
     first_frame: Frame
     second_frame: Frame
 
@@ -76,9 +75,6 @@ def _add_options(options) -> None:
         help=f"files to write: some of {','.join(KINDS)}, or all (default: flow,colour, and with --truth error)",
     )
     options.add_argument("--format", choices=FORMATS, default="flo", help="format of the flow file (default: flo)")
-    options.add_argument(
-        "--matches", metavar="FILE", help="start from these matches (.csv, .json), or a folder of them"
-    )
     options.add_argument(
         "--linker", choices=LINKERS, default=LINKERS[0], help="how points are matched (default: %(default)s)"
     )
@@ -124,16 +120,14 @@ def _check_kinds(chosen) -> None:
         raise InputError(f"--write: unknown kind {unknown[0]!r}; pass some of {','.join(KINDS)}, or all")
     if "error" in kinds and chosen.truth is None:
         raise InputError("--write error needs a ground truth; pass --truth, or omit error")
-    if "colour" in kinds and "flow" not in kinds and is_sequence and chosen.max_motion is None:
-        raise InputError("--write colour has one scale, from all flows; add flow, or pass --max-motion")
     if chosen.video is None:
         return
     from apps.common.sequences import check_video
 
     if not is_sequence:
         raise InputError("--video needs a sequence, got two frames; pass a folder, video or stack, or omit --video")
-    if "colour" not in kinds:
-        raise InputError("--video shows the colours; add colour to --write")
+    if "colour" not in kinds or chosen.max_motion is None:
+        raise InputError("--video shows the colours on one scale; add colour to --write, and pass --max-motion")
     path = check_video(chosen.video)
     check_out_is_not_input(map(Path, chosen.frames), path.parent, "frames", "--video")
 
@@ -182,9 +176,8 @@ def _of_sequence(sequence, path, chosen):
 
 def _item(name: str, number: int, shown: str, first, second, chosen, frame_of=lambda frame: frame) -> Item:
     def pair():
-        matches, truth = (companion_of(getattr(chosen, one), name, f"--{one}") for one in ("matches", "truth"))
-        frames = frame_of(first), frame_of(second)
-        return Pair(name, number, shown, frames[0].source, frames[1].source, truth, matches, *frames)
+        frames, truth = (frame_of(first), frame_of(second)), companion_of(chosen.truth, name, "--truth")
+        return Pair(name, number, shown, frames[0].source, frames[1].source, truth, *frames)
 
     sequence = None if isinstance(first, Path) else Path(chosen.frames[0])
     return Item(name, shown, pair, sequence)
@@ -198,7 +191,6 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 def _flow_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report."""
-    from apps.motion.matches import Matches
     from apps.optical_flow import flow_figures
     from apps.optical_flow.dense_flow import flow_of_frames
     from apps.optical_flow.flow_files import encoded_flow, read_flow
@@ -211,9 +203,8 @@ def _flow_one(pair: Pair, chosen) -> dict:
     if pair.truth is not None:
         truth, known = read_flow(pair.truth, "--truth")
         check_same_size(truth[..., 0], first.shape[:2], "--truth", "the frames are")
-    matches = None if pair.matches is None else Matches.read(pair.matches)
     settings = {"linker": chosen.linker, "method": chosen.method, "fast": chosen.fast, "device": chosen.device}
-    result = flow_of_frames(*frames, matches=matches, **settings)
+    result = flow_of_frames(*frames, **settings)
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
     largest = float(length.max())
     scores = {} if truth is None else {"truth": score_flow(result.flow, truth, known).rounded()}
@@ -224,7 +215,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
         "warped": lambda: flow_figures.warped_image(second, result.flow),
     }
     files = _files(pair.name, chosen)
-    figures = {kind: draw[kind]() for kind in files if kind in draw and not (kind == "colour" and _is_deferred(chosen))}
+    figures = {kind: draw[kind]() for kind in files if kind in draw}
     if "flow" in files:
         # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
         valid = result.valid if chosen.format == "npz" else None
@@ -234,10 +225,10 @@ def _flow_one(pair: Pair, chosen) -> dict:
     if "matches" in files:
         result.matches.write(files["matches"])
     return report_of(
-        {"pair": pair.shown, "name": pair.name, "frame": pair.number},
+        {"pair": pair.shown, "frame": pair.number},
         first.shape[:2],
         result.seconds,
-        {kind: path for kind, path in files.items() if kind not in draw or kind in figures},
+        files,
         matches=len(result.matches),
         valid_percent=round(100 * float(result.valid.mean()), 3),
         mean_motion=round(float(length.mean()), 4),
@@ -246,21 +237,8 @@ def _flow_one(pair: Pair, chosen) -> dict:
     )
 
 
-def _is_deferred(chosen) -> bool:
-    """Whether colours are drawn after the last pair, because a sequence has one scale."""
-    return len(chosen.frames) == 1 and chosen.max_motion is None
-
-
 def _finish(chosen, reports) -> dict:
-    """Draw the colours of a sequence, and its video; return its average scores and the video for the JSON report."""
-    if _is_deferred(chosen) and "colour" in _kinds(chosen):
-        from apps.optical_flow.flow_figures import keyed_figure
-        from apps.optical_flow.flow_files import read_flow
-
-        largest = max((report["max_motion"] for report in reports), default=0)
-        for report in reports:
-            figure = keyed_figure(read_flow(report["files"]["flow"])[0], largest)
-            report["files"]["colour"] = str(write_image(_files(report["name"], chosen)["colour"], figure))
+    """Write the video of a sequence; return it and the average scores for the JSON report."""
     scores = _averages(reports)
     content: dict = {"truth": scores} if scores else {}
     if chosen.video is not None and reports:

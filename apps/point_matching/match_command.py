@@ -26,7 +26,6 @@ from apps.point_matching import INLIER_THRESHOLD, MODELS
 from apps.run.inputs import Pair, pair_items
 from apps.run.program import Program, Work, report_of
 
-TABLES = (".csv", ".json")
 RIGHT_WITHIN = 3.0  # pixels: maximum error of a right match, for --truth
 MATRIX_NOTES = {
     "homography": "homography: maps (x, y, 1) of the first image to the second, up to scale",
@@ -49,32 +48,20 @@ def _add_options(options) -> None:
         metavar="PIXELS",
         help="maximum distance of a match from the geometry (default: %(default)g)",
     )
-    options.add_argument("--table", metavar="FILE", help="file for the matches, .csv or .json (default: in --out)")
-    options.add_argument("--truth", metavar="FILE", help="true homography (text, OpenCV's XML or YAML), or a folder")
+    options.add_argument("--truth", metavar="FILE", help="true homography, nine numbers as text, or a folder")
 
 
 def _plan(chosen) -> Work:
     if not 0 < chosen.inlier_threshold < float("inf"):
         raise InputError(f"--inlier-threshold must be above 0 pixels, got {chosen.inlier_threshold}")
-    if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
-        raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
     images = {"first": chosen.first, "second": chosen.second}
     items, many = pair_items(images, chosen.truth, _name)
-    one_pair = "--table takes the matches of one pair; omit it for folders, and tables are written to --out"
     # The points of both images are detected concurrently.
-    return Work(items, many, _match_one, _line, threads_per_item=2, one_only={"table": one_pair})
+    return Work(items, many, _match_one, _line, threads_per_item=2)
 
 
 def _name(first: Path, second: Path | None) -> str:
     return f"{first.stem}-{(second or first).stem}"  # paired files in two folders have the same stem
-
-
-def _files(name: str, chosen) -> dict[str, Path]:
-    """Return the possible output files of a pair, by kind; "over" is written for a homography only."""
-    folder = Path(chosen.out)
-    files = {} if chosen.table else {"table": folder / f"{name}-matches.csv"}
-    files |= {"matrix": folder / f"{name}-matrix.txt", "figure": folder / f"{name}-matches.png"}
-    return files if chosen.model == "fundamental" else files | {"over": folder / f"{name}-over.png"}
 
 
 def _match_one(pair: Pair, chosen) -> dict:
@@ -86,17 +73,16 @@ def _match_one(pair: Pair, chosen) -> dict:
 
     settings = {"model": chosen.model, "inlier_threshold": chosen.inlier_threshold, "device": chosen.device}
     found = match(to_bytes(first), to_bytes(second), **settings)
-    name = _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
     figures = {"figure": matches_figure(first, second, found.matches, plane)}
     if plane is not None:
         figures["over"] = overlay_figure(first, second, plane)
-    kinds = ("table", "matrix", *figures)
-    files = {kind: path for kind, path in _files(name, chosen).items() if kind in kinds}
-    option = "--table" if chosen.table else "--out"
+    names = {"table": "matches.csv", "matrix": "matrix.txt", "figure": "matches.png", "over": "over.png"}
+    start = f"{chosen.out}/{_name(pair.first, pair.second)}"
+    files = {kind: Path(f"{start}-{end}") for kind, end in names.items() if kind != "over" or plane is not None}
     is_inlier = found.residual <= chosen.inlier_threshold
     measured = {"residual": found.residual, "inlier": is_inlier.astype(int)}
-    files = {"table": found.matches.write(chosen.table or files["table"], option, measured)} | files
+    found.matches.write(files["table"], measured)
     _write_matrix(files["matrix"], found)
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)
@@ -162,27 +148,17 @@ def _scores(found, truth, shape) -> dict:
 
 
 def _read_truth(path):
-    """Read nine numbers from a text file, which may have comments, or the first 3 x 3 matrix written by OpenCV."""
-    import re
-
-    text = read_bytes(path, "--truth").decode("utf-8", "replace")
-    if "opencv" in text or text.startswith("%YAML"):
-        data = re.search(r"<data>(.*?)</data>|data:\s*\[(.*?)\]", text, re.DOTALL)
-        text = (data[1] or data[2]) if data else ""
-    text = re.sub(r"#.*", "", text)
+    """Read nine numbers from a text file, as `numpy.loadtxt` does."""
     try:
-        values = np.array([float(word) for word in re.sub(r"[\[\],;]", " ", text).split()])
+        values = np.loadtxt(io.BytesIO(read_bytes(path, "--truth")), delimiter=None).ravel()
     except ValueError:
         values = np.zeros(0)
-    truth = None
     if values.size == 9 and np.isfinite(values).all() and values.any():
         truth = (values / np.abs(values).max()).reshape(3, 3)  # a homography has no scale
         stretch = np.linalg.svd(truth, compute_uv=False)
-        if not stretch[-1] > MIN_STRETCH_RATIO * stretch[0]:
-            truth = None
-    if truth is None:
-        raise InputError(f"--truth: {str(path)!r} must contain the nine numbers of an invertible homography")
-    return truth if truth[2, 2] >= 0 else -truth
+        if stretch[-1] > MIN_STRETCH_RATIO * stretch[0]:
+            return truth if truth[2, 2] >= 0 else -truth
+    raise InputError(f"--truth: {str(path)!r} must contain the nine numbers of an invertible homography")
 
 
 def _line(report) -> str:

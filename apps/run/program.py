@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,17 +162,12 @@ class _Run:
         self.outputs = Outputs(chosen, program.inputs)
         if self.is_batch:
             self.outputs.named |= self.work.named
-        self.items = first = self.work.items
-        if not isinstance(self.items, list):  # a stream, which is drawn on demand
-            self.items, first = tee(self.items)
-            first = islice(first, 1)  # what options name is recorded beside its results
-        from apps.run.records import wrote
-
-        self.outputs.check_named(partial(wrote, program.name, chosen, first))
+        has_records = any(Path(chosen.out).glob(f"*-{program.name}.json"))
+        self.outputs.check_named(chosen.resume and has_records)
 
     def single_task(self):
         """The task of the only item."""
-        return self._task(0, self.items[0])
+        return self._task(0, self.work.items[0])
 
     def end_single(self, task, report: dict) -> int:
         """Write what is written after the only item, and print its line."""
@@ -181,7 +175,7 @@ class _Run:
         self._write_page({f"{noun}s": [{**report, noun: task.shown}], "failures": []})
         if self.chosen.json:
             write_json(self.chosen.json, report)
-        self._end([report], [self.work.line(report)])
+        self._end([self.work.line(report)])
         return 0
 
     def process_many(self) -> int:
@@ -189,7 +183,7 @@ class _Run:
         from apps.run.engines import FAILED, SKIPPED
 
         noun, chosen, work = self.program.noun, self.chosen, self.work
-        total = len(self.items) if isinstance(self.items, list) else work.total
+        total = len(self.work.items) if isinstance(self.work.items, list) else work.total
         outcomes: list = []
         with self._bar(total) as bar, closing(_engine(self._tasks(outcomes), total, work, chosen)) as engine:
             for outcome in engine:
@@ -216,7 +210,7 @@ class _Run:
         lines = [work.line(outcome.report) for outcome in done if outcome.status != SKIPPED]
         left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
         lines.append(f"{len(lines)} done, {left_out}{len(failures)} failed{work.summary(reports)}")
-        self._end(reports, lines)
+        self._end(lines)
         for failure in failures:
             print_error(f"cutmatch {self.program.name}: {failure[noun]}: {failure['error']}")
         if chosen.json == "-":
@@ -231,7 +225,7 @@ class _Run:
 
         number = -1
         try:
-            for number, item in enumerate(self.items):
+            for number, item in enumerate(self.work.items):
                 try:
                     task = self._task(number, item)
                 except Exception as error:  # an error of one item must not stop the others
@@ -256,12 +250,8 @@ class _Run:
             of = self.chosen.report, self.program.name, self.program.noun
             write_page(*of, content, self.options, summary, self.clock.total()["total"])
 
-    def _end(self, reports: list[dict], lines: list[str]) -> None:
-        """Add to the records what was written after them, and print the lines; the last one with the whole time."""
-        if self.chosen.record:
-            from apps.run.records import add_files
-
-            add_files(reports, self.outputs.named.values())
+    def _end(self, lines: list[str]) -> None:
+        """Print the lines; the last one with the whole time."""
         if not self.chosen.quiet and self.chosen.json != "-":
             lines[-1] += f"; {self.clock.total()['total']:.2f} s in total"
             print_lines(*map(one_line, lines))

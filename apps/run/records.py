@@ -24,9 +24,7 @@ import hashlib
 import json
 import os
 import platform
-from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -37,11 +35,9 @@ import numpy as np
 
 from apps.common.clock import Clock
 from apps.common.command import finite
-from apps.common.errors import InputError
 from apps.common.outputs import check_regular_files, is_plain_name, paths_in
 from apps.common.versions import library_versions
 from apps.common.writing import together, write_bytes
-from apps.run.inputs import Item
 
 if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
@@ -136,34 +132,6 @@ def _finished(task, inputs: Mapping, path: Path) -> dict | None:
         return None
     report["files"][RECORD] = str(path)
     return report | {"elapsed": content["seconds"]}
-
-
-def add_files(reports: Iterable[Mapping], named: Iterable[Path]) -> None:
-    """Add to the records of finished items what was written after them: figures on one scale, and in the first `named`.
-
-    `named` are the files named by options, which are of all items.
-    """
-    for report in reports:
-        path = Path(report["files"][RECORD])
-        since, content = path.stat().st_mtime_ns, json.loads(path.read_bytes())
-        late = {file for file in output_files(report) if file.stat().st_mtime_ns >= since} | set(named)
-        if late:
-            content["files"] = _relative(report["files"], path.parent)
-            content["written"] |= _digests(late, path.parent)
-            _save(path, content)
-        named = ()
-
-
-def wrote(command: str, chosen: Namespace, items: Iterable[Item], path: Path) -> bool:
-    """Whether earlier runs on one of the items wrote a file; with --resume, any record of the command suffices."""
-    if chosen.resume and any(Path(chosen.out).glob(f"*-{command}.json")):
-        return True
-    for item in items if chosen.record else ():  # without a record of this run, the earlier one would become wrong
-        record = record_path(chosen.out, item.name, command)
-        with suppress(InputError):  # which will be reported
-            if record.is_file() and os.path.realpath(path) in earlier_files(record, inputs_of(item.job())):
-                return True
-    return False
 
 
 def output_files(report: Mapping) -> Iterator[Path]:

@@ -93,8 +93,9 @@ class LabelsOnDevice:
         self._unary = unary
 
     def solve(self, callback: Callable[[dict], None] | None) -> "gridcut.Labelling":
-        how = {"start": self._start, "restarts": 0, "device": "cuda", "callback": callback}
-        solved = gridcut.alpha_expansion(self._unary, self._edges, **how)
+        solved = gridcut.alpha_expansion(
+            self._unary, self._edges, start=self._start, restarts=0, device="cuda", callback=callback
+        )
         self._start = solved.labels
         return solved
 

@@ -204,8 +204,9 @@ def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) 
         if in_tiles:
             first = first_labels(unary, weights, min(TRUNCATE, max_disparity))
             near = band(first, unary)
-        place = {"start": first, "allowed": near, "restarts": 0, "device": how.device}
-        return gridcut.alpha_expansion(unary, weights, differences, **place)
+        return gridcut.alpha_expansion(
+            unary, weights, differences, start=first, allowed=near, restarts=0, device=how.device
+        )
 
     solved = tuple(in_parallel([partial(label, i) for i in range(len(views))], 2))
     return [one.labels for one in solved], solved

@@ -110,11 +110,6 @@ def _add_options(options) -> None:
         "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
     )
     shown = options.add_argument_group("results")
-    shown.add_argument(
-        "--table",
-        metavar="FILE",
-        help="tracks as .csv, .json or .npz (default: OUT/NAME-tracks.csv)",
-    )
     shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
     shown.add_argument(
         "--tail", type=int, default=20, metavar="FRAMES", help="length of a trail in the video (default: 20)"
@@ -124,24 +119,17 @@ def _add_options(options) -> None:
 def _plan(chosen) -> Work:
     _check(chosen)
     from apps.common.sequences import check_video
-    from apps.tracking.track_files import check_table
 
-    if chosen.table:
-        check_table(chosen.table)
     if chosen.video:
         check_video(chosen.video)
     paths = [Path(name) for name in chosen.input]
     check_out_is_not_input(paths, chosen.out, "input")
-    for option, file in (("--table", chosen.table), ("--video", chosen.video)):
-        if file:
-            check_out_is_not_input(paths, Path(file).parent, "input", option)
+    if chosen.video:
+        check_out_is_not_input(paths, Path(chosen.video).parent, "input", "--video")
     points = Path(chosen.points) if chosen.points else None
     items = image_items(paths, partial(Job, points=points))
     check_unique_names(paths, "input")
-    one_sequence = {
-        option: f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"
-        for option in ("table", "video")
-    }
+    one_sequence = {"video": "--video takes the result of one sequence; omit it for several inputs and with --workers"}
     work = _follow_one if chosen.points else _track_one
     return Work(items, len(paths) > 1, work, _line, threads_per_item=None, one_only=one_sequence)
 
@@ -293,8 +281,7 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     trails = Trails(tracks, None if sequence is None else sequence.shape)
     figure = trails.figure(last)
     folder, name = Path(chosen.out), stem_of(source)
-    table = chosen.table or folder / f"{name}-tracks.csv"
-    files = {"table": write_tracks(table, tracks, "--table" if chosen.table else "--out")}
+    files = {"table": write_tracks(folder / f"{name}-tracks.csv", tracks)}
     files["trails"] = write_image(folder / f"{name}-trails.png", figure)
     if chosen.video:
         first = 0 if sequence is not None else int(tracks.detections.frame.min())

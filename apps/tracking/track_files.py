@@ -1,9 +1,7 @@
-"""Read tables of detections (CSV), and write tables of tracks.
-
-The suffix is the format: .csv, .json or NumPy's .npz.
+"""Read tables of detections and write tables of tracks, as CSV files.
 
 A table of detections has a header with the columns frame, x and y, optionally z, and any others, which are copied
-character by character to a CSV file, and as numbers, if all of a column are, to JSON and .npz.  Numbers of a CSV file
+character by character.  Numbers of a CSV file
 have as many digits as reading the same numbers again takes.  A
 table of tracks has one row per detection, sorted by track and frame: track, frame, x, y, (z), the others, and
 link_margin, which is empty for the first detection of a track (see `apps.tracking.tracking.Tracks`).
@@ -11,16 +9,12 @@ link_margin, which is empty for the first detection of a track (see `apps.tracki
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import numpy as np
 
-from apps.common.command import finite
 from apps.common.images import InputError, read_bytes, write_bytes
 from apps.tracking.tracking import AXES, Detections, Tracks, from_columns, margins_of
-
-SUFFIXES = (".csv", ".json", ".npz")
 
 
 def read_points(path) -> np.ndarray:
@@ -73,27 +67,6 @@ def _lines(text: str, path, name: str) -> list:
         raise InputError(f"{name}: line {reader.line_num} of {str(path)!r}: {error}; pass a CSV file") from None
 
 
-def _numbers(column: np.ndarray) -> np.ndarray:
-    """Return a column of text as integers or floats if all its cells are, otherwise as it is."""
-    cells = column.tolist()
-    if column.dtype.kind != "U" or any("_" in cell for cell in cells):  # Python takes 1_000 for a number
-        return column
-    for kind, dtype in ((int, np.int64), (float, np.float64)):
-        try:
-            return np.array([kind(cell) for cell in cells], dtype)
-        except (ValueError, OverflowError):  # int64 has at most 18 digits
-            continue
-    return column
-
-
-def check_table(path) -> Path:
-    """Return the path; raise InputError if `write_tracks` does not support its suffix."""
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"--table: {str(path)!r} must end in {', '.join(SUFFIXES)}")
-    return path
-
-
 def columns_of(tracks: Tracks) -> dict:
     """Return the table as a dict of columns, with rows sorted by track and frame."""
     found = tracks.detections
@@ -103,28 +76,13 @@ def columns_of(tracks: Tracks) -> dict:
     return {name: values[order] for name, values in columns.items()}
 
 
-def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
-    """Write the table atomically; the suffix selects the format.
-
-    Raises InputError, with `option` in its message, if the folder is not writable.
-    """
-    path = check_table(path)
-    columns = columns_of(tracks)
-    suffix = path.suffix.lower()
-    if suffix != ".csv":
-        columns = {name: _numbers(values) for name, values in columns.items()}
-    if suffix == ".npz":
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **columns)
-        return write_bytes(path, buffer.getvalue(), option)
-    if suffix == ".json":
-        json_columns = {name: finite(values.tolist()) for name, values in columns.items()}
-        return write_bytes(path, (json.dumps(json_columns) + "\n").encode(), option)
-    text = io.StringIO()
+def write_tracks(path, tracks: Tracks) -> Path:
+    """Write the table as a CSV file, atomically."""
+    columns, text = columns_of(tracks), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*map(_cells, columns.values()), strict=True))
-    return write_bytes(path, text.getvalue().encode(), option)
+    return write_bytes(path, text.getvalue().encode())
 
 
 def _cells(values: np.ndarray) -> list:

@@ -25,7 +25,6 @@ from tests.apps.hostile_judge import judge
 
 OUTPUTS_OF = {  # option: fitting names
     "--json": ("result.json", "-"),
-    "--table": ("table.csv", "table.json", "table.npz", "table.npy"),
     "--video": ("film.mp4", "film.avi", "film.gif"),
     "--report": ("page.html", "new/page.html", "out/page.html"),
 }

@@ -5,19 +5,16 @@ Each case is a sound file, mutated by a generator with a seed.
 
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.motion.matches import Matches
 from apps.point_matching.match_command import _read_truth as read_matrix
 from apps.segmentation.box_files import read_boxes
 from apps.stereo_matching.disparity_files import read_disparity
 from apps.tracking.track_files import read_detections
 
 TABLE = b"frame,x,y,mass\n0,1.5,2,9\n0,4,5,8\n1,1.75,2.5,9\n2,-1e1,3,7\n"
-ROWS = b"x0,y0,x1,y1,cost,margin,confidence\n1,2,3,4,5,0.5,1\n5,6,7.5,8,0,1e-3,0\n"
 BOXES = b'{"photo": [3, 3, 20, 20], "other": [1, 2, 3, 4]}'
 COCO = (
     b'{"images": [{"id": 1, "file_name": "photo.jpg"}], "categories": [{"id": 2, "name": "cat"}], "annotations": '
@@ -30,22 +27,13 @@ def boxes(path):
     return read_boxes(path, [Path("photo.png")], "--boxes")
 
 
-def matrix(folder):
-    storage = cv2.FileStorage(str(folder / "seed.yaml"), cv2.FILE_STORAGE_WRITE)
-    storage.write("H", np.array(MATRIX.split(), float).reshape(3, 3))
-    storage.release()
-    return (folder / "seed.yaml").read_bytes()
-
-
 SOUND = {  # name: a sound file, or a function of a folder that makes it, and its reader
     "a.pfm": (b"Pf\n9 6\n-1.0\n" + bytes(range(1, 217)), read_disparity),
     "points.csv": (TABLE, read_detections),
-    "matches.csv": (ROWS, Matches.read),
     "boxes.json": (BOXES, boxes),
     "coco.json": (COCO, boxes),
     "photo.txt": (b"0 0.5 0.5 0.25 0.5 0.9\n", boxes),
     "matrix.txt": (MATRIX, read_matrix),
-    "matrix.yaml": (matrix, read_matrix),
 }
 
 

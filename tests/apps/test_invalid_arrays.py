@@ -128,7 +128,6 @@ OTHERS = {
         lambda: superpixels(GOOD, 5, regularity=1e-300),
         "regularity must be a colour difference",
     ),
-    "matches, a list": (lambda: flow(GOOD, GOOD, matches=[1, 2]), "matches must be apps.motion.matches.Matches"),
     "detections of text": (lambda: track([["a"]], search_range=3), "detections must be"),
     "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], search_range=3), "detections need finite positions"),
     "detections, far": (lambda: track([np.full((3, 2), 1e300)], search_range=3), r"positions up to 1e\+12"),

@@ -4,17 +4,15 @@ import json
 
 import numpy as np
 import pytest
-import tifffile
 from PIL import Image
 from skimage import data
 from skimage.measure import label as components
 from skimage.measure import regionprops
 
 from apps import superpixels
-from apps.common.images import InputError
 from apps.regions import merging
 from apps.regions.regions import mean_figure, outline_figure
-from benchmarks.region_scores import read_segments, score_regions
+from benchmarks.region_scores import score_regions
 from tests.apps.conftest import run_in
 
 run = run_in("superpixels")
@@ -106,34 +104,6 @@ def test_better_than_slic():
     theirs = score_regions(slic(image, 150, channel_axis=None, start_label=0), truth)
     assert ours.boundary_recall > theirs.boundary_recall
     assert ours.undersegmentation_error < theirs.undersegmentation_error
-
-
-def test_every_kind_of_ground_truth(tmp_path):
-    segments = np.arange(12).reshape(3, 4) // 5
-    Image.fromarray((40 * segments).astype(np.uint8)).save(tmp_path / "grey.png")
-    Image.fromarray((1000 * segments).astype(np.uint16)).save(tmp_path / "deep.png")
-    colours = np.array([(1, 2, 3), (3, 2, 1), (200, 0, 0)], np.uint8)[segments]
-    Image.fromarray(colours).save(tmp_path / "colour.png")
-    tifffile.imwrite(tmp_path / "deep.tif", (70000 * segments).astype(np.uint32))
-    np.save(tmp_path / "array.npy", segments)
-    for name in ("grey.png", "deep.png", "colour.png", "deep.tif", "array.npy"):
-        found = read_segments(tmp_path / name)
-        assert len(np.unique(np.stack([found, segments]).reshape(2, -1), axis=1).T) == 3, name
-    Image.fromarray(np.array([[0, 128, 255]], np.uint8)).save(tmp_path / "mask.png")
-    assert read_segments(tmp_path / "mask.png").tolist() == [[0, -1, 2]]
-    np.save(tmp_path / "floats.npy", np.zeros((2, 2)))
-    np.save(tmp_path / "flat.npy", np.zeros(4, int))
-    Image.fromarray(np.full((2, 2), 128, np.uint8)).save(tmp_path / "open.png")
-    (tmp_path / "words.png").write_text("no image")
-    for name, message in (
-        ("floats.npy", "one integer, or one colour, per pixel"),
-        ("flat.npy", "one integer, or one colour, per pixel"),
-        ("open.png", "leaves every pixel undecided"),
-        ("words.png", "--truth: cannot read .*pass a complete PNG"),
-        ("gone.png", "--truth: no file"),
-    ):
-        with pytest.raises(InputError, match=message):
-            read_segments(tmp_path / name)
 
 
 def test_writes_labels_outlines_and_means(files, capsys):

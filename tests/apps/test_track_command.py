@@ -67,15 +67,16 @@ def test_particles_in_frames(files, name, capsys):
 
 
 def test_detections_from_a_table(files, capsys):
-    assert run(files, "detections.csv", "--json", "--table", files / "t.json") == 0
+    assert run(files, "detections.csv", "--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["tracks"], report["detector"]) == (9, None)
     assert report["search_range"] == 9  # half of 18
-    table = json.loads((files / "t.json").read_text("utf-8"))
-    assert list(table) == ["track", "frame", "x", "y", "mass", "colour", "link_margin"]
-    assert table["colour"] == ["red"] * 54
-    assert table["mass"] == [k + 0.5 for k in range(9) for _ in range(6)]
-    assert table["link_margin"].count(None) == 9
+    with open(files / "out" / "detections-tracks.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["track", "frame", "x", "y", "mass", "colour", "link_margin"]
+    assert {row["colour"] for row in rows} == {"red"}
+    assert [float(row["mass"]) for row in rows] == [k + 0.5 for k in range(9) for _ in range(6)]
+    assert [row["link_margin"] for row in rows].count("") == 9
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".avi", ".gif"])

@@ -4,7 +4,6 @@ import cv2
 import numpy as np
 import pytest
 
-from apps.motion.matches import Matches
 from apps.optical_flow import frame
 from apps.optical_flow.dense_flow import flow
 from tests.apps.conftest import texture
@@ -62,19 +61,6 @@ def test_kinds_of_frames_agree(disc_pair):
     assert disc_pair.error(flow(*grey).flow).mean() < 1.2
 
 
-def test_given_matches(smooth_pair):
-    points = np.mgrid[20:230:15, 20:170:15].reshape(2, -1).T.astype(float)
-    at = points.astype(int)
-    there = points + smooth_pair.flow[at[:, 1], at[:, 0]]
-    ones = np.ones(len(points))
-    result = flow(smooth_pair.first, smooth_pair.second, matches=Matches(points, there, ones, ones, ones))
-    assert len(result.matches) == len(points)
-    assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 0.4
-    none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
-    result = flow(smooth_pair.first, smooth_pair.second, matches=none)
-    assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 1
-
-
 def test_windows(smooth_pair):
     result = flow(smooth_pair.first, smooth_pair.second, linker="windows")
     assert len(result.matches) > 60
@@ -99,6 +85,3 @@ def test_large_frames_are_reduced(disc_pair, monkeypatch):
     assert error[small.valid].mean() < 3 * disc_pair.error(small.flow)[small.valid].mean() + 0.5
     off = np.linalg.norm(large.matches.motion, axis=1).max()
     assert 3 * 28 < off < 3 * 40, "of pixels of the large frames"
-    given = flow(*big, matches=large.matches)
-    assert len(given.matches) == len(large.matches)
-    np.testing.assert_allclose(given.matches.first, large.matches.first, atol=1e-6)

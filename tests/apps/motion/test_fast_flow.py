@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from apps import flow
-from apps.motion.matches import Matches
 from apps.optical_flow import fast_flow
 from apps.optical_flow.frame import QUICK_LEVELS, Frame, quick_sizes
 
@@ -39,16 +38,6 @@ def test_seeds_are_linked_one_to_one_where_motions_cancel(disc_pair):
     x, y = np.rint(found.first).astype(int).T
     off = np.linalg.norm(found.motion - disc_pair.flow[y, x], axis=1)
     assert (off < 4).mean() > 0.85
-
-
-def test_given_matches_are_returned_and_used(smooth_pair):
-    y, x = np.mgrid[20:170:30, 20:230:30].reshape(2, -1)
-    first = np.stack([x, y], axis=1).astype(np.float64)
-    ones = np.ones(len(first))
-    given = Matches(first, first + smooth_pair.flow[y, x], ones, ones, ones)
-    found = flow(smooth_pair.first, smooth_pair.second, matches=given, fast=True)
-    assert found.matches is given
-    assert smooth_pair.error(found.flow)[smooth_pair.known].mean() < 0.6
 
 
 @pytest.mark.parametrize("shape", [(16, 16), (48, 48), (17, 90), (49, 300, 3)])

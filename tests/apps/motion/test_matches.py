@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from apps.common.images import InputError
 from apps.motion.matches import Matches
 
 
@@ -25,27 +24,8 @@ def test_select_and_motion(three):
     assert set(chosen.confidence) < set(three.confidence)
 
 
-@pytest.mark.parametrize("name", ["m.csv", "m.json"])
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_a_written_table_is_read_again(three, tmp_path, name, count):
-    some = three.select(np.arange(count))
-    path = some.write(tmp_path / name)
-    assert same(Matches.read(path), some)
-
-
 def test_the_csv_has_a_header_and_one_line_a_match(three, tmp_path):
     lines = three.write(tmp_path / "m.csv").read_text("utf-8").splitlines()
     assert lines[0] == "x0,y0,x1,y1,cost,margin,confidence"
     assert len(lines) == 4
     assert float(lines[2].split(",")[3]) == pytest.approx(three.second[1, 1], rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("m.csv", "a,b\n1,2\n"), ("m.csv", "x0,y0,x1,y1,cost,margin,confidence\n1,2\n"), ("m.json", "[1]")]
-    + [("m.json", "{"), ("m.csv", "x0,y0,x1,y1,cost,margin,confidence\n1,2,3,4,5,6,nan\n"), ("m.csv", "\xff")],
-)
-def test_another_table_is_rejected(tmp_path, name, text):
-    (tmp_path / name).write_bytes(text.encode("latin1"))
-    with pytest.raises(InputError, match="x0,y0,x1,y1"):
-        Matches.read(tmp_path / name)
