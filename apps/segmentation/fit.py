@@ -292,7 +292,7 @@ def kept(solved: Any, marks: np.ndarray, hints: Hints, grid: GridCut) -> tuple[n
     labels = keep_parts(labels, marks if anchors is hints.marks else anchors, hints.keep)
     if np.count_nonzero(labels) == size or grid.costs.values[0] != BACKGROUND:
         return labels, energy_of(solved) + grid.costs.common
-    return labels, grid.energy_of(labels, marks)
+    return labels, grid.energy_of(labels)
 
 
 def reassigned(values, unary, labels, solved, marks, edges, device):

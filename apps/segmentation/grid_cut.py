@@ -23,6 +23,7 @@ from gridcut.device import DeviceName
 
 SOFT_COST = int(SOFT_STROKE * UNIT)
 NO_LOCATION = np.zeros((0, 0), np.int16)
+NO_COSTS = np.zeros((0, 0, 0), np.int32)
 
 
 class LabelCosts(NamedTuple):
@@ -110,7 +111,7 @@ class GridCut:
     def __init__(self, edges: Callable[[], dict], device: DeviceName = "auto"):
         self.edges, self._device = edges, device
         self._solver: gridcut.Solver | gridcut.LabelSolver | LabelsOnDevice | None = None
-        self._unary: np.ndarray | None = None  # of more than two labels
+        self._unary = NO_COSTS
         self.costs: LabelCosts | None = None
         self.solved: gridcut.Cut | gridcut.Labelling | None = None
 
@@ -119,16 +120,14 @@ class GridCut:
 
         `start` (the grid's shape) are labels from which more than two are expanded; default: the last ones.
         """
-        unary = costs.everywhere(marks)
+        unary = self._unary = costs.everywhere(marks)
         same = self.costs is not None and len(self.costs.values) == len(costs.values)
         if len(costs.values) == 2:
-            self._unary = None
             if same and isinstance(self._solver, gridcut.Solver):
                 self._solver.update(source=unary[0], sink=unary[1])
             else:
                 self._solver = gridcut.Solver(unary[0], unary[1], self.edges(), device=self._device)
         else:
-            self._unary = unary
             if not same or start is not None or not isinstance(self._solver, gridcut.LabelSolver | LabelsOnDevice):
                 places = None if start is None else _places(start, costs.values)
                 kind = LabelsOnDevice if self._device == "cuda" else gridcut.LabelSolver
@@ -146,13 +145,11 @@ class GridCut:
     def mark(self, where: tuple, marks: np.ndarray) -> None:
         """Change the marks at an index of the grid, a tuple of index arrays."""
         assert self.costs is not None
-        costs = self.costs.at(where, marks)
+        assert self._solver is not None
+        costs = self._unary[(slice(None), *where)] = self.costs.at(where, marks)
         if isinstance(self._solver, gridcut.Solver):
             self._solver.update(source=costs[0], sink=costs[1], where=where)
         else:
-            assert self._unary is not None
-            assert self._solver is not None
-            self._unary[(slice(None), *where)] = costs
             self._solver.update(unary=self._unary)
 
     def solve(self, callback: Callable[[dict], None] | None = None) -> np.ndarray:
@@ -174,13 +171,11 @@ class GridCut:
             return None
         return energy_of(self.solved) + self.costs.common
 
-    def energy_of(self, labels: np.ndarray, marks: np.ndarray) -> float:
-        """Energy in nats of other labels, for the costs loaded and these marks."""
+    def energy_of(self, labels: np.ndarray) -> float:
+        """Energy in nats of other labels, for the costs loaded and the marks."""
         assert self.costs is not None
-        unary = self.costs.everywhere(marks)
-        total = sum(
-            int(cost[labels == value].sum(dtype=np.int64)) for cost, value in zip(unary, self.costs.values, strict=True)
-        )
+        each = zip(self._unary, self.costs.values, strict=True)
+        total = sum(int((cost * (labels == value)).sum(dtype=np.int64)) for cost, value in each)
         return total / UNIT + outline_cost(labels, self.edges()) + self.costs.common
 
 
