@@ -7,11 +7,9 @@
     objects  what the records say besides
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
-polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.  The layer of
-an image is kept from time to time, so that these are few.
+polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.
 """
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -37,8 +35,6 @@ from apps.session.session_records import (
 from gridcut.device import kernel
 
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
-KEPT_EVERY = 32  # records after which the layer is kept, so that an undo paints fewer than these again
-MAX_KEPT_PIXELS = 4_000_000  # of a layer that is kept, as compression takes time
 FIRM = 512  # a power of two above all labels
 BLOCK = 4096  # segments that are painted in one call, so that the caller can be interrupted between blocks
 
@@ -90,7 +86,6 @@ class Canvas:
         self._layer = np.full(self.shape, OPEN, np.int16)
         self._boxes: list[Rectangle] = []  # outside of which all is background
         self._regions: list[Rectangle] = []  # that the records may change
-        self._kept: list[tuple[int, bytes]] = []  # the layer after a number of records, compressed
         self.objects = objects_of(())
         self._set_locks({})
         self.records: Sequence[Record] | None = ()  # None while they are being changed, and after an exception then
@@ -164,8 +159,6 @@ class Canvas:
             self._layer[:] = OPEN
         self._apply(record, region)
         self._regions.append(region)
-        if len(self._regions) % KEPT_EVERY == 0 and self._layer.size <= MAX_KEPT_PIXELS:
-            self._kept.append((len(self._regions), zlib.compress(self._layer, 1)))
 
     def _marks(self, region: Rectangle) -> np.ndarray:
         marks = self._layer[region].copy()
@@ -185,14 +178,8 @@ class Canvas:
     def _take_back(self, records: Sequence[Record], region: Rectangle) -> None:
         """Remove the records after these; the region contains all that they changed."""
         del self._regions[len(records) :]
-        while self._kept and self._kept[-1][0] > len(records):
-            self._kept.pop()
         first = len(records) - len(after_clear(records))
-        if self._kept and self._kept[-1][0] >= first:
-            first, layer = self._kept[-1]
-            self._layer[region] = np.frombuffer(zlib.decompress(layer), np.int16).reshape(self.shape)[region]
-        else:
-            self._layer[region] = OPEN
+        self._layer[region] = OPEN
         for record, part in zip(records[first:], self._regions[first:], strict=True):
             self._apply(record, _both(region, part))
 

@@ -26,7 +26,7 @@ from apps.common.images import as_floats, to_rgb
 from apps.common.rectangles import Rectangle, bounds, relative, widened
 from apps.segmentation.colour_models import lab_image
 from apps.segmentation.connected_parts import tidied
-from apps.segmentation.fine_outline import MAX_PREFERENCE, mean_contrast, placed_outline
+from apps.segmentation.fine_outline import MAX_PREFERENCE, placed_outline
 from apps.segmentation.fit import PIN_HOLE, PIN_SHARE, REDUCED_PIXELS
 from apps.segmentation.grid_cut import banded_cut
 from apps.segmentation.image_sizes import at_centres, centres, part_at_centres
@@ -51,15 +51,11 @@ class Edits:
     answers   of strokes
     labels    of the image that are shown, (H, W)
     label     the object
-    contrast  mean squared step of the image's neighbours in Lab, if it is known
     """
 
-    def __init__(
-        self, values: np.ndarray, answers: ImageAnswers, labels: np.ndarray, label: int, contrast: float | None
-    ):
+    def __init__(self, values: np.ndarray, answers: ImageAnswers, labels: np.ndarray, label: int):
         self._values, self._answers, self._labels, self._label = values, answers, labels, label
         self._shape, self._scale = labels.shape, (labels.size / min(labels.size, REDUCED_PIXELS)) ** 0.5
-        self.known_contrast = contrast
         self._solvers: dict[bool, gridcut.Solver] = {}  # of the grid, and of its blocks
         self._firsts: dict[bool, np.ndarray] = {}  # the object of step 0, final or not
 
@@ -91,9 +87,7 @@ class Edits:
         other[relative(near, around)][core] = 0
         weight = SMOOTHNESS * UNIT * self._scale
         lab = lab_image(as_floats(to_rgb(self._values[around])))
-        if self.known_contrast is None:
-            self.known_contrast = mean_contrast(self._rgb)
-        beta = CONTRAST / self.known_contrast
+        beta = CONTRAST / self._answers.contrast
         edges = gridcut.contrast_edges(lab, weight=weight, connectivity=8, beta=beta, dtype=np.int32)
         is_object, cut = banded_cut(*terms, edges, found == self._label, free, FORBIDDEN)
         cut.check()

@@ -12,12 +12,14 @@ shown, except where the answer grid has changed since.
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from apps.segmentation import fit
 from apps.segmentation.connected_parts import keep_parts, tidied
+from apps.segmentation.fine_outline import mean_contrast
 from apps.segmentation.fit import certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
 from apps.segmentation.hints import Hints, ObjectOptions, shares_of, values_of
@@ -128,6 +130,11 @@ class ImageAnswers:
         if self._models is None:
             return None
         return self._cut.solved if self._shown is None else self._shown.solved
+
+    @cached_property
+    def contrast(self) -> float:
+        """Mean squared step of the image's neighbours in Lab, of a sample."""
+        return mean_contrast(self._image.image())
 
     def terms_of(self, label: int, where: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Costs of all other labels and of an object, int32, at an index of the answer grid; 0 without them."""

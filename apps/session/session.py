@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.annotations import TOLERANCE
 from apps.common.arguments import array_of, check_number
 from apps.common.errors import OutputError
 from apps.common.images import InputError, check_same_size, to_rgb
@@ -164,8 +163,6 @@ class Session(Uncopied):
     ):
         if keep not in KEEP:
             raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
-        if callback is not None and not callable(callback):
-            raise InputError(f"callback must be callable or None, got {type(callback).__name__}")
         if device not in DEVICES:
             raise InputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
         if device == "cuda" and not cuda_is_available():
@@ -375,9 +372,8 @@ class Session(Uncopied):
             key = label, self._version - self._previews
             if self._edits is None or self._edits[0] != key:
                 self.drop_preview()
-                contrast = None if self._edits is None else self._edits[1].known_contrast
                 assert isinstance(self._answers, ImageAnswers), self._image_shape
-                self._edits = key, Edits(self._values, self._answers, self.labels, label, contrast)
+                self._edits = key, Edits(self._values, self._answers, self.labels, label)
             return change(self._edits[1])
 
     def drop_preview(self) -> None:
@@ -838,13 +834,7 @@ class Session(Uncopied):
         return values if values.dtype == np.uint8 and values.shape == (*self.shape, 3) else self.pixels
 
     def export(
-        self,
-        path: str | Path,
-        kind: str,
-        image: str | Path = "image.png",
-        *,
-        classes: Sequence[str] = (),
-        tolerance: float = TOLERANCE,
+        self, path: str | Path, kind: str, image: str | Path = "image.png", *, classes: Sequence[str] = ()
     ) -> Path:
         """Write the certified result to a file.
 
@@ -858,11 +848,8 @@ class Session(Uncopied):
             Volumes: "mask" and "labels", in the format and geometry of a `Volume`, or in the format of the suffix.
         image : str or Path, default "image.png"
             File of the image, which "coco", "coco-rle" and "labelme" refer to.
-
         classes : sequence of str, optional
             Names of the classes, in the order of their numbers, for "coco", "coco-rle" and "yolo".
-        tolerance : float, default 1
-            Pixels by which outlines in "yolo" may be off; all others are exact.
 
         Returns
         -------
@@ -876,13 +863,9 @@ class Session(Uncopied):
         """
         from apps.session.session_export import export_image, export_volume
 
-        check_number(tolerance, "tolerance")
-        if not 0 <= tolerance <= MAX_STEP:  # also NaN
-            raise InputError(f"tolerance must be 0 to {MAX_STEP} pixels, got {tolerance}")
         labels = self.result().labels
         if len(self.shape) == 2:
-            options = {"classes": tuple(classes), "tolerance": tolerance}
-            return export_image(Path(path), kind, self.pixels, labels, Path(image), self.objects, **options)
+            return export_image(Path(path), kind, self.pixels, labels, Path(image), self.objects, classes)
         return export_volume(Path(path), kind, labels, self._spacing, self._volume)
 
     def widget(self, height: int = 640) -> SessionWidget:

@@ -22,18 +22,18 @@ _FORMAT_OF = {suffixes[0]: kind for kind, suffixes in FORMATS.items() if kind !=
 
 
 def export_image(
-    path: Path, kind: str, rgb: np.ndarray, labels: np.ndarray, image: Path, objects: Mapping[int, dict], **options
+    path: Path, kind: str, rgb: np.ndarray, labels: np.ndarray, image: Path, objects: Mapping[int, dict], classes
 ) -> Path:
     """Write labels (H, W) of an image, float RGB (H, W, 3), as a file of a kind.
 
-    `image` is the image's file, `objects` are those of `Session.objects`, and options those of `encoded_result`.
+    `image` is the image's file, `objects` are those of `Session.objects`, and `classes` those of `Session.export`.
     """
     _check_kind(kind, KINDS)
     suffixes = {"labels": (".png", *TIFF), **dict.fromkeys(ANNOTATIONS, (suffix_of(path),))}.get(kind, (".png",))
     if suffix_of(path) not in suffixes:
         more = " or .tif" if kind == "labels" else ""
         raise InputError(f"path: {path.name!r} must end in .png{more} for the kind {kind}")
-    return write_bytes(path, encoded_result(kind, path, rgb, labels, image, objects=objects, **options), "path")
+    return write_bytes(path, encoded_result(kind, path, rgb, labels, image, None, objects, classes), "path")
 
 
 def export_volume(path: Path, kind: str, labels: np.ndarray, spacing, source: Volume | None) -> Path:

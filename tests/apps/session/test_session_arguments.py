@@ -51,7 +51,6 @@ def test_bad_strokes_change_nothing(session, arguments, message):
         (np.full((4, 5), 3.0), {}, "scale them"),
         (np.zeros((4, 5), np.uint8), {"keep": "largest"}, "keep must be one of"),
         (np.zeros((4, 5), np.uint8), {"device": "tpu"}, "device must be one of"),
-        (np.zeros((4, 5), np.uint8), {"callback": 3}, "callback must be callable"),
         (np.zeros((4, 5), np.uint8), {"spacing": (1, 1, 1)}, "volume must hold"),
         (np.zeros((4, 5, 6), np.uint8), {"spacing": (1, 1)}, "spacing needs three"),
         (np.zeros((4, 5, 6), complex), {}, "volume must hold"),
