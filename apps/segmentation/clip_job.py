@@ -144,11 +144,11 @@ def stroke_files(strokes: Path, option: str, names: list[str]) -> dict[int, Path
     """
     if not os.path.isdir(strokes):
         has_name = strokes.stem in names or any(map(str.isdigit, strokes.stem))
-        return numbered([strokes], names, option, "frame") if has_name else {0: strokes}
+        return numbered([strokes], names, option) if has_name else {0: strokes}
     images = sorted(p for p in strokes.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
     if not images:
         raise InputError(f"{option}: folder {str(strokes)!r} holds no image; name one like its frame, as 0030.png")
-    return numbered(images, names, option, "frame")
+    return numbered(images, names, option)
 
 
 def _stems(clip: Path) -> list[str]:

@@ -68,11 +68,10 @@ def check_options(chosen: Namespace, kind: str) -> None:
         raise InputError(f"{min(others)} does not apply to {kind}; omit it")
 
 
-def numbered(files: Iterable[Path], names: Sequence[str], option: str, what: str) -> dict[int, Path]:
-    """Files by the number of the frame or slice that each marks, from 0: that of the same name, or else of its number.
+def numbered(files: Iterable[Path], names: Sequence[str], option: str) -> dict[int, Path]:
+    """Files by the number of the frame that each marks, from 0: that of the same name, or else of its number.
 
-    names   of the frames or slices, without suffixes, in order; empty if they have none
-    what    "frame" or "slice"
+    names   of the frames, without suffixes, in order; empty if they have none
 
     The number is the last one in a file's name.  Raises InputError for a file without one, and for two of one number.
     """
@@ -80,10 +79,10 @@ def numbered(files: Iterable[Path], names: Sequence[str], option: str, what: str
     for path in files:
         numbers = [names.index(path.stem)] if path.stem in names else re.findall(r"\d+", path.stem)
         if not numbers:
-            raise InputError(f"{option}: {path.name!r} names no {what}; name it by its {what}'s number, as 0030.png")
+            raise InputError(f"{option}: {path.name!r} names no frame; name it by its number, as 0030.png")
         other = found.setdefault(number := int(numbers[-1]), path)
         if other != path:
-            raise InputError(f"{option}: {other.name!r} and {path.name!r} both mark {what} {number}; keep one of them")
+            raise InputError(f"{option}: {other.name!r} and {path.name!r} both mark frame {number}; keep one of them")
     return found
 
 

@@ -1,7 +1,7 @@
 """Masks as other programs write them, read from files and arrays: probabilities, logits, grey levels and label maps.
 
-Images of files are 0 and 255 (also from a JPEG, or 16 bits), 0 and another value, booleans, palettes, one bright colour
-on black, and RGBA whose alpha is the mask; .npy and .npz are arrays.
+Images of files are 0 and 255 (also from a JPEG, or 16 bits), 0 and another value, booleans, one bright colour on black,
+and RGBA whose alpha is the mask; .npy and .npz are arrays.
 
 Masks of any resolution become logits with the sign of the mask (`SoftMasks`, and `SoftMask` for one object of an
 image).  The absolute value is scaled so that the pixels that are typical of the object and of the background, the
@@ -382,29 +382,17 @@ def array_in(data: bytes, path, name: str) -> np.ndarray | None:
 
 
 def plane_in(data: bytes, path, name: str) -> np.ndarray:
-    """The values (H, W) of a mask image: grey, alpha, palette, or the brightness of one colour on black."""
+    """The values (H, W) of a mask image: grey, alpha, or the brightness of one colour on black."""
     shown = f"{name}: {str(path)!r}"
     pixels = pixels_in(data, path, name)
     if pixels.ndim == 3 and pixels.shape[2] in (2, 4):
         alpha = pixels[..., -1]
         pixels = alpha if alpha.min() < alpha.max() else pixels[..., :-1]
     if pixels.ndim == 3 and (pixels != pixels[..., :1]).any():
-        indices = pixels_in(data, path, name, indices=True)
-        pixels = _from_palette(pixels, indices, shown) if indices.ndim == 2 else _brightest(pixels, shown)
+        pixels = _brightest(pixels, shown)
     elif pixels.ndim == 3:
         pixels = pixels[..., 0]
     return pixels
-
-
-def _from_palette(colours: np.ndarray, indices: np.ndarray, name: str) -> np.ndarray:
-    """A palette image of two entries: black is the background, or else entry 0."""
-    if (count := len(np.unique(indices))) > 2:
-        raise InputError(
-            f"{name} holds {count} colours of a palette; a mask has two; save one object's mask, or pass several "
-            "objects with --label-strokes"
-        )
-    black = (colours == 0).all(axis=2)
-    return ~black if black.any() else indices != 0
 
 
 def _brightest(colours: np.ndarray, name: str) -> np.ndarray:

@@ -258,7 +258,7 @@ def _sizes(chosen, geometry: Geometry | None, spacing, counted) -> dict:
     unit = geometry.unit if geometry is not None else None
     voxel = float(np.prod(spacing))
     known = geometry is not None or chosen.spacing is not None
-    sizes = {
+    return {
         "pixels": counted,
         "volumes": {value: round(count * voxel, 6) for value, count in counted.items()},
         "volume_unit": f"{unit or 'unit'}³" if known else "voxels",
@@ -266,11 +266,6 @@ def _sizes(chosen, geometry: Geometry | None, spacing, counted) -> dict:
         "spacing_from": "--spacing" if chosen.spacing is not None else "file" if geometry is not None else "default",
         "unit": unit,
     }
-    if geometry is not None:
-        if chosen.spacing is not None:
-            sizes["spacing_in_file"] = list(geometry.spacing)
-        sizes["origin"], sizes["direction"] = geometry.origin, geometry.direction
-    return sizes
 
 
 def _spacing(chosen, geometry: Geometry | None) -> tuple[float, ...]:
@@ -294,8 +289,6 @@ def line(report) -> str:
     if "energies" in report:
         text += f"{report['rounds']} round{'s' * (report['rounds'] != 1)}, energy {report['energies'][-1]:.0f}, "
     text += f"{shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
-    if "truth" in report and "object_pixels" in report:
-        return text + f"; IoU {report['truth']['iou_percent']:.1f} %, error {report['truth']['error_percent']:.2f} %"
     return text + summary([report])
 
 

@@ -18,7 +18,9 @@ FORMATS = {
     "MetaImage": (".mha", ".mhd"),
     "DICOM": (".dcm", ".ima", ".dicom"),
 }
-TOLERANCE = 0.1  # two grids are the same if no corner is displaced by more than this share of a voxel's shortest side
+TOLERANCE = (
+    0.1  # two grids are the same if no part of the geometry displaces a corner by more of a voxel's shortest side
+)
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "nm": 1e-9, "Å": 1e-10, "inch": 0.0254}
 SPELLINGS: dict[str, str | None] = {  # in lower case
     **dict.fromkeys(("", "pixel", "pixels", "voxel", "null", "none")),
@@ -116,21 +118,16 @@ def is_same_grid(one: Geometry | None, other: Geometry | None, shape: tuple[int,
     """Whether two grids of this shape coincide, as far as both geometries are known."""
     if one is None or other is None:
         return True
-    with_origin = one.origin is not None and other.origin is not None
-    with_direction = one.direction is not None and other.direction is not None
-    corners = [_corners(grid, shape, with_origin, with_direction) for grid in (one, other)]
-    corners[1] *= factor(other.unit, one.unit)
-    return bool(np.linalg.norm(corners[0] - corners[1], axis=1).max() <= TOLERANCE * min(one.spacing))
-
-
-def _corners(grid, shape, with_origin, with_direction):
-    """World coordinates of the eight corner voxels, (8, 3)."""
-    ends = [(0, size - 1) for size in shape[::-1]]
-    index = np.array(np.meshgrid(*ends, indexing="ij"), float).reshape(3, -1).T
-    steps = index * grid.spacing[::-1]
-    if with_direction:
-        steps = steps @ np.reshape(grid.direction, (3, 3)).T
-    return steps + np.array(grid.origin if with_origin else (0.0, 0.0, 0.0))
+    scale, near, far = factor(other.unit, one.unit), TOLERANCE * min(one.spacing), max(shape)
+    parts = (
+        (one.spacing, other.spacing, scale, near / far),
+        (one.origin, other.origin, scale, near),
+        (one.direction, other.direction, 1.0, TOLERANCE / far),
+    )
+    return all(
+        mine is None or its is None or np.abs(np.subtract(mine, np.multiply(its, by))).max() <= most
+        for mine, its, by, most in parts
+    )
 
 
 def _numbers(values) -> str:

@@ -81,7 +81,6 @@ FORMS = {
     "16 bits": lambda mask: Image.fromarray(mask.astype(np.uint16) * 65535),
     "palette": lambda mask: palette_image(mask, [(0, 0, 0), (128, 0, 0)]),
     "palette, object first": lambda mask: palette_image(mask, [(255, 0, 0), (0, 0, 0)], (1, 0)),
-    "palette, no black": lambda mask: palette_image(mask, [(0, 0, 200), (200, 0, 0)]),
     "palette of greys": lambda mask: palette_image(mask, [(255, 255, 255), (0, 0, 0)], (1, 0)),
     "RGB": lambda mask: Image.fromarray(np.repeat(mask[..., None] * np.uint8(255), 3, axis=2)),
     "red on black": lambda mask: Image.fromarray(mask[..., None] * np.uint8((230, 20, 10))),
