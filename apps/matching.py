@@ -24,12 +24,8 @@ MAX_VERTICES = 2**31 - 2  # rows or columns; indices have 32 bits
 
 def _add_options(options) -> None:
     options.add_argument("file", help="sparse matrix: .mtx, .mtx.gz or .npz")
-    options.add_argument(
-        "--method", default="auto", metavar="NAME", help="algorithm (default: auto); an unknown name lists all"
-    )
-    options.add_argument(
-        "--init", default="auto", metavar="NAME", help="initial matching (default: auto); an unknown name lists all"
-    )
+    options.add_argument("--method", default="auto", metavar="NAME", help="algorithm; an unknown name lists all")
+    options.add_argument("--init", default="auto", metavar="NAME", help="initial matching; an unknown name lists all")
     options.add_argument("--dulmage-mendelsohn", action="store_true", help="compute the block triangular form")
 
 

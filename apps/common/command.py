@@ -38,9 +38,19 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """The description as it is, and defaults after the help of options that do not say theirs."""
+
+    def _get_help_string(self, action):
+        text, default = action.help, action.default
+        if not default or default is argparse.SUPPRESS or action.nargs == 0 or "(default" in text:
+            return text
+        return f"{text} (default: %(default)s)"
+
+
 def parser(name: str, text: str) -> argparse.ArgumentParser:
     """Parser of "cutmatch NAME" whose help starts with `text`, the module's docstring."""
-    return _Parser(prog=f"cutmatch {name}", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    return _Parser(prog=f"cutmatch {name}", description=text, formatter_class=_Formatter)
 
 
 def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
@@ -89,22 +99,14 @@ def passed(chosen: argparse.Namespace, *options: str) -> list[str]:
 
 def add_json_option(options: argparse.ArgumentParser) -> None:
     """Add --json, and --overwrite for the file that it names."""
-    options.add_argument(
-        "--json",
-        nargs="?",
-        const="-",
-        metavar="FILE",
-        help="write results as JSON to FILE.json (default: to standard output)",
-    )
+    options.add_argument("--json", nargs="?", const="-", metavar="FILE", help="write FILE.json, or print JSON")
     options.add_argument("--overwrite", action="store_true", help="replace existing files, but never an input")
 
 
 def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
     """Add the options of all commands: --device, --out, --overwrite, --threads, --json, --quiet."""
-    options.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve (default: %(default)s)"
-    )
-    options.add_argument("--out", default=out, metavar="FOLDER", help=f"folder for the results (default: {out})")
+    options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve")
+    options.add_argument("--out", default=out, metavar="FOLDER", help="folder for the results")
     options.add_argument("--threads", type=int, metavar="N", help="number of threads (default: one per core)")
     add_json_option(options)
     options.add_argument("--quiet", action="store_true", help="print errors only")
@@ -112,27 +114,17 @@ def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
 
 def add_record_option(options: argparse.ArgumentParser, command: str) -> None:
     """Add --no-record to a command that writes a record of each result."""
-    options.add_argument(
-        "--no-record",
-        dest="record",
-        action="store_false",
-        help=f"do not write NAME-{command}.json: versions, options, inputs, energy and seconds of each result",
-    )
+    what = f"do not write NAME-{command}.json: versions, options, inputs, energy and seconds of each result"
+    options.add_argument("--no-record", dest="record", action="store_false", help=what)
 
 
 def add_batch_options(options: argparse.ArgumentParser) -> None:
     """Add the options of commands that accept many inputs: --workers, --scheduler, --resume, --report."""
     batch = options.add_argument_group("many inputs")
     batch.add_argument("--workers", type=int, metavar="N", help="number of processes, each with one input at a time")
-    batch.add_argument(
-        "--scheduler", metavar="ADDRESS", help="address of a dask.distributed cluster, such as tcp://host:8786"
-    )
-    batch.add_argument(
-        "--resume", action="store_true", help="skip inputs that an earlier run finished with the same options"
-    )
-    batch.add_argument(
-        "--report", metavar="FILE", help="write a page, FILE.html, that shows all results with their scores and times"
-    )
+    batch.add_argument("--scheduler", metavar="ADDRESS", help="address of a dask.distributed cluster: tcp://host:8786")
+    batch.add_argument("--resume", action="store_true", help="skip what an earlier run with these options finished")
+    batch.add_argument("--report", metavar="FILE", help="write FILE.html: all results, their scores and times")
 
 
 def in_batch(many: bool, chosen) -> bool:

@@ -32,19 +32,10 @@ def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images, or folders of images")
     options.add_argument("--mask", metavar="FILE", help="nonzero where a pixel is to be filled, or a folder of masks")
     options.add_argument("--binary", action="store_true", help="restore a black-and-white image")
-    options.add_argument(
-        "--smoothness",
-        type=float,
-        metavar="W",
-        help="weight of the smoothness term (default: 1.05 times the noise; 0.5 for linear data; 0.8 for binary, "
-        "0.2 if it is a page)",
-    )
-    options.add_argument(
-        "--data", choices=DATA, default=DATA[0], help="data term: cost of changing a pixel (default: %(default)s)"
-    )
-    options.add_argument(
-        "--truth", metavar="FILE", help="ground truth, the clean image, or a folder of them: adds scores"
-    )
+    weight = "weight of smoothness (default: 1.05 times the noise; 0.5: linear; 0.8: binary; 0.2: pages)"
+    options.add_argument("--smoothness", type=float, metavar="W", help=weight)
+    options.add_argument("--data", choices=DATA, default=DATA[0], help="cost of changing a pixel")
+    options.add_argument("--truth", metavar="FILE", help="the clean image, or a folder of them: adds scores")
 
 
 def _plan(chosen) -> Work:

@@ -66,33 +66,17 @@ class Pair:
 
 def _add_options(options) -> None:
     options.add_argument("frames", nargs="+", help="two frames, or one folder, video or stack of frames")
-    options.add_argument(
-        "--truth", metavar="FILE", help="ground-truth flow (.flo, KITTI .png, ...), or a folder of them"
-    )
-    options.add_argument(
-        "--write",
-        metavar="KIND,...",
-        help=f"files to write: some of {','.join(KINDS)}, or all (default: flow,colour, and with --truth error)",
-    )
-    options.add_argument("--format", choices=FORMATS, default="flo", help="format of the flow file (default: flo)")
-    options.add_argument(
-        "--linker", choices=LINKERS, default=LINKERS[0], help="how points are matched (default: %(default)s)"
-    )
-    options.add_argument(
-        "--method",
-        metavar="NAME",
-        default="auto",
-        help="with --linker windows: method of their assignments, such as lock_free (default: all as one batch)",
-    )
-    options.add_argument(
-        "--fast", action="store_true", help="less accurate, in about a seventh of the time; not with windows"
-    )
-    options.add_argument(
-        "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"
-    )
-    options.add_argument(
-        "--video", metavar="FILE", help="every frame of a sequence beside its flow in colours, as .mp4, .avi or .gif"
-    )
+    options.add_argument("--truth", metavar="FILE", help="true flow (.flo, KITTI .png, .npz), or a folder of them")
+    written = f"files to write: some of {','.join(KINDS)}, or all (default: flow,colour, and with --truth error)"
+    options.add_argument("--write", metavar="KIND,...", help=written)
+    options.add_argument("--format", choices=FORMATS, default="flo", help="format of the flow file")
+    options.add_argument("--linker", choices=LINKERS, default=LINKERS[0], help="how points are matched")
+    solved = "with --linker windows: method of their assignments, such as lock_free (default: all as one batch)"
+    options.add_argument("--method", metavar="NAME", default="auto", help=solved)
+    options.add_argument("--fast", action="store_true", help="less accurate, in a seventh of the time; no windows")
+    full = "motion drawn at full saturation (default: the largest)"
+    options.add_argument("--max-motion", type=float, metavar="PIXELS", help=full)
+    options.add_argument("--video", metavar="FILE", help="every frame beside its flow in colours: .mp4, .avi or .gif")
 
 
 def _plan(chosen) -> Work:

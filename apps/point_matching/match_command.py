@@ -38,16 +38,9 @@ INPUTS = ("first", "second", "truth")
 def _add_options(options) -> None:
     options.add_argument("first", help="image, or a folder of them")
     options.add_argument("second", help="image of the same scene, or a folder of them with the same names")
-    options.add_argument(
-        "--model", choices=MODELS, default=MODELS[0], help="geometric model to estimate (default: %(default)s)"
-    )
-    options.add_argument(
-        "--inlier-threshold",
-        type=float,
-        default=INLIER_THRESHOLD,
-        metavar="PIXELS",
-        help="maximum distance of a match from the geometry (default: %(default)g)",
-    )
+    options.add_argument("--model", choices=MODELS, default=MODELS[0], help="geometric model to estimate")
+    near = {"default": INLIER_THRESHOLD, "metavar": "PIXELS", "help": "largest distance of a match from the geometry"}
+    options.add_argument("--inlier-threshold", type=float, **near)
     options.add_argument("--truth", metavar="FILE", help="true homography, nine numbers as text, or a folder")
 
 

@@ -30,20 +30,9 @@ INPUTS = ("image",)
 
 def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images, or folders of images")
-    options.add_argument(
-        "--regions",
-        default=str(REGIONS),
-        metavar="N[,N...]",
-        help="number of regions, or several numbers (default: %(default)s)",
-    )
-    options.add_argument(
-        "--regularity",
-        type=float,
-        default=REGULARITY,
-        metavar="DIFFERENCE",
-        help="colour difference in CIELAB below which region sizes dominate; larger values give more equal sizes "
-        "(default: %(default)s)",
-    )
+    options.add_argument("--regions", default=str(REGIONS), metavar="N[,N...]", help="number of regions, or several")
+    equal = "colour difference in CIELAB below which sizes decide; larger values give more equal sizes"
+    options.add_argument("--regularity", type=float, default=REGULARITY, metavar="DIFFERENCE", help=equal)
 
 
 def _plan(chosen) -> Work:

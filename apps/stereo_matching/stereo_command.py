@@ -29,26 +29,16 @@ def _add_options(options) -> None:
     options.add_argument("left", help="left image, or a folder of them")
     options.add_argument("right", help="right image, or a folder of them with the same names")
     how = options.add_argument_group("method")
-    how.add_argument(
-        "--max-disparity", type=int, metavar="PIXELS", help="largest disparity to search (default: estimated)"
-    )
-    how.add_argument(
-        "--cost", choices=COSTS, default=COSTS[0], help="dissimilarity of two pixels (default: %(default)s)"
-    )
-    how.add_argument(
-        "--smoothness",
-        type=float,
-        default=SMOOTHNESS,
-        metavar="LEVELS",
-        help="cost of a one-pixel disparity step, in grey levels (default: %(default)g)",
-    )
+    most = "largest disparity to search (default: estimated)"
+    how.add_argument("--max-disparity", type=int, metavar="PIXELS", help=most)
+    how.add_argument("--cost", choices=COSTS, default=COSTS[0], help="dissimilarity of two pixels")
+    step = "cost of a one-pixel disparity step, in grey levels"
+    how.add_argument("--smoothness", type=float, default=SMOOTHNESS, metavar="LEVELS", help=step)
     how.add_argument("--no-consistency-check", action="store_true", help="label the left image only, fill nothing")
     how.add_argument("--subpixel", action="store_true", help="refine disparities to fractions of a pixel")
-    options.add_argument("--format", choices=FORMATS, default="png", help="format of the disparity file (default: png)")
+    options.add_argument("--format", choices=FORMATS, default="png", help="format of the disparity file")
     options.add_argument("--truth", metavar="FILE", help="ground-truth disparities, or a folder of them; adds scores")
-    options.add_argument(
-        "--truth-scale", type=float, metavar="LEVELS", help="grey levels of the ground truth per pixel of disparity"
-    )
+    options.add_argument("--truth-scale", type=float, metavar="LEVELS", help="grey levels of the truth per pixel")
 
 
 def _plan(chosen) -> Work:

@@ -50,70 +50,28 @@ class Job:
 
 
 def _add_options(options) -> None:
-    options.add_argument(
-        "input",
-        nargs="+",
-        help="video, folder of frames, .npy stack, TIFF, GIF, CSV of detections; or several",
-    )
-    options.add_argument(
-        "--columns",
-        type=lambda text: tuple(text.split(",")),
-        default=(),
-        metavar="FRAME,X,Y",
-        help="names of the columns of a CSV with other ones, such as t,pos_x,pos_y; a fourth one is z",
-    )
-    options.add_argument(
-        "--points", metavar="FILE", help="CSV with the columns x, y: follow these points of the first frame"
-    )
+    options.add_argument("input", nargs="+", help="videos, folders of frames, stacks, or CSV files of detections")
+    columns = "names of the columns of a CSV with other ones, such as t,pos_x,pos_y; a fourth one is z"
+    names = {"default": (), "type": lambda text: tuple(text.split(",")), "help": columns}
+    options.add_argument("--columns", metavar="FRAME,X,Y", **names)
+    options.add_argument("--points", metavar="FILE", help="CSV with columns x, y: points of the first frame to follow")
     found = options.add_argument_group("detection")
-    found.add_argument(
-        "--detect",
-        choices=DETECTORS,
-        default=DETECTORS[0],
-        help="particles or corners (default: chosen from the first frame)",
-    )
-    found.add_argument(
-        "--size", type=int, metavar="PIXELS", help="particle diameter, or minimum distance between corners"
-    )
-    found.add_argument(
-        "--threshold",
-        type=float,
-        metavar="T",
-        help=f"minimum brightness in multiples of the noise (default: {THRESHOLD:g}; on large frames up to 6, so that "
-        "noise alone has hardly any peak)",
-    )
+    found.add_argument("--detect", choices=DETECTORS, default=DETECTORS[0], help="auto: chosen from the first frame")
+    found.add_argument("--size", type=int, metavar="PIXELS", help="particle diameter, or least distance of corners")
+    noise = f"least brightness in multiples of the noise (default: {THRESHOLD:g}, on large frames up to 6)"
+    found.add_argument("--threshold", type=float, metavar="T", help=noise)
     linked = options.add_argument_group("linking")
-    linked.add_argument(
-        "--search-range",
-        type=float,
-        metavar="PIXELS",
-        help="maximum distance from the predicted position (default: half the point spacing; 2 with --predict image)",
-    )
-    linked.add_argument(
-        "--memory",
-        type=int,
-        metavar="FRAMES",
-        help="frames for which a track may be lost (default: 0; 3 with --predict image; 20 with --points)",
-    )
-    linked.add_argument(
-        "--predict", choices=PREDICTIONS, help="prediction of positions (default: image for corners, else off)"
-    )
-    linked.add_argument(
-        "--global",
-        dest="linker",
-        action="store_const",
-        const="global",
-        default=LINKERS[0],
-        help="link all frames together at minimum total cost",
-    )
-    linked.add_argument(
-        "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
-    )
+    far = "largest distance from the prediction (default: half the point spacing; 2 with --predict image)"
+    linked.add_argument("--search-range", type=float, metavar="PIXELS", help=far)
+    lost = "frames for which a track may be lost (default: 0; 3 with --predict image; 20 with --points)"
+    linked.add_argument("--memory", type=int, metavar="FRAMES", help=lost)
+    linked.add_argument("--predict", choices=PREDICTIONS, help="prediction (default: image for corners, else off)")
+    together = {"const": LINKERS[1], "default": LINKERS[0], "help": "link all frames together at minimum total cost"}
+    linked.add_argument("--global", dest="linker", action="store_const", **together)
+    linked.add_argument("--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections")
     shown = options.add_argument_group("results")
     shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
-    shown.add_argument(
-        "--tail", type=int, default=20, metavar="FRAMES", help="length of a trail in the video (default: 20)"
-    )
+    shown.add_argument("--tail", type=int, default=20, metavar="FRAMES", help="length of a trail in the video")
 
 
 def _plan(chosen) -> Work:
