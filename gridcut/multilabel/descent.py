@@ -3,9 +3,8 @@
 plain_moves.py is a short version, to read first.
 
 A label is expanded again only near the pixels that have changed since its last expansion, and not at all if none has;
-see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method (gridcut/ibfs)
-if many pixels gain.  A swap lists all pixels with its two labels, and is skipped if nothing at or next to them has
-changed since it was made last.
+see moves.py.  The first expansion of a label visits the whole grid.  A swap lists all pixels with its two labels.  It
+is skipped if nothing at or next to them has changed since it was made last.
 
 The moves are those of Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 
@@ -21,26 +20,12 @@ from gridcut.core.problem import ends
 from gridcut.device.arguments import unmarked
 from gridcut.energy import energy_of
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
-from gridcut.ibfs.ibfs import Run, unsigned_steps
-from gridcut.ibfs.search import UNTIL_SINK
+from gridcut.ibfs.ibfs import unsigned_steps
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
-from gridcut.multilabel.moves import (
-    Field,
-    apply,
-    energy_change,
-    energy_kernel,
-    list_all,
-    list_with_neighbours,
-    load,
-    load_all,
-    read_cut,
-    route_to_deficits,
-)
+from gridcut.multilabel.moves import Field, energy_kernel, make_move
 from gridcut.multilabel.restarts import fused
 from gridcut.multilabel.validation import LabelProblem, kept_if_allowed
 
-MIN_CELLS_PER_DEFICIT = 30  # a first expansion with fewer cells per deficit is solved by gridcut/ibfs
-LARGE_SWAP_DIVISOR = 3  # a swap of more than a third of the cells is solved by gridcut/ibfs
 MIN_CELLS_PER_CHANGE = 4  # with fewer cells per change, an expansion loads the whole grid in memory order
 
 
@@ -92,7 +77,7 @@ class State:
         self.changes = 0
         self.touched = np.zeros(problem.count, np.int64)
         self.swapped = {}
-        self.no_flow = np.empty(0, number)
+        self.no_flow, self.no_cells = np.empty(0, number), np.empty(0, self.index_type)
 
     def _load_weights(self) -> None:
         layout, problem = self.layout, self.problem
@@ -165,55 +150,29 @@ class State:
         known = self.swapped.get((first, second), -1)
         if max(self.touched[first], self.touched[second]) <= known:
             return None
-        field, layout, flow = self.field, self.layout, self.no_flow
-        count = list_all(first, second, layout.head, layout.size - layout.head, field)
-        deficits = load(0, count, first, second, self.steps, flow, field)
-        if deficits > 0 and LARGE_SWAP_DIVISOR * count > layout.size:
-            Run(field.excess, field.residual, layout, None, self.forest).solve(UNTIL_SINK)
-        elif deficits > 0:
-            route_to_deficits(count, True, first, second, self.steps, self.jump, flow, field, self.forest, self.work)
-        found = self._finish(count, first, second, flow)
+        found = self._made(first, second, self.no_cells, True, self.no_flow)
         self.swapped[first, second] = self.changes
         return found
 
     def _expand(self, second: int, changed: list[np.ndarray]):
-        field, head = self.field, self.layout.head
         is_first = second not in self.flows
         if is_first:
-            self.flows[second] = np.zeros(field.residual.size // 2, field.residual.dtype)
-        flow = self.flows[second]
-        is_restricted = self.problem.allowed is not None
+            self.flows[second] = np.zeros(self.field.residual.size // 2, self.field.residual.dtype)
         whole = is_first or MIN_CELLS_PER_CHANGE * sum(cells.size for cells in changed) > self.candidates[second]
-        if whole and is_restricted:
-            count = list_all(-1, second, head, self.layout.size - head, field)
-            listed = count, load(0, count, -1, second, self.steps, flow, field)
-        elif whole:
-            listed = load_all(second, head, self.layout.size - head, self.steps, flow, field)
-        else:
-            cells = np.concatenate(changed)
-            count = list_with_neighbours(cells, 0, cells.size, -1, second, self.steps, field, 0)
-            listed = count, load(0, count, -1, second, self.steps, flow, field)
-        count, deficits = listed
-        if is_first and not is_restricted and MIN_CELLS_PER_DEFICIT * deficits > self.layout.size:
-            Run(field.excess, field.residual, self.layout, None, self.forest).solve(UNTIL_SINK)
-        elif deficits > 0:
-            count = route_to_deficits(
-                count, whole, -1, second, self.steps, self.jump, flow, field, self.forest, self.work
-            )
-        return self._finish(count, -1, second, flow)
+        cells = self.no_cells if whole else np.concatenate(changed)
+        return self._made(-1, second, cells, whole, self.flows[second])
 
-    def _finish(self, count: int, first: int, second: int, flow: np.ndarray):
-        """Read the cut of the listed cells, and make the move if it lowers the energy."""
-        field = self.field
-        changed = read_cut(count, first, second, self.steps, flow, field, self.forest)
-        delta = int(energy_change(changed, first, second, self.steps, field)) if changed else 0
-        apply(changed, delta < 0, first, second, field)
-        if delta >= 0:
-            return field.listed[:0], 0
-        cells = field.listed[:changed].copy()
-        self._touch(cells)
-        if first >= 0:
-            self.touched[[first, second]] = self.changes  # whatever is left of them, as on a GPU
+    def _made(self, first: int, second: int, cells: np.ndarray, whole: bool, flow: np.ndarray):
+        """As `move`, by `make_move`."""
+        head, end = self.layout.head, self.layout.size - self.layout.head
+        changed, delta = make_move(
+            cells, whole, first, second, head, end, self.steps, self.jump, flow, self.field, self.forest, self.work
+        )
+        cells = self.field.listed[:changed].copy()
+        if changed:
+            self._touch(cells)
+            if first >= 0:
+                self.touched[[first, second]] = self.changes  # whatever is left of them, as on a GPU
         return cells, delta
 
     def _touch(self, cells: np.ndarray) -> None:

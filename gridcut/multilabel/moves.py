@@ -34,19 +34,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel, plain_kernel
-from gridcut.ibfs.forest import FREE, ONE, ROOT, augment, compact, repair, use_depths
+from gridcut.device import inner_kernel, lowest_bit, plain_kernel
+from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair, use_depths
+from gridcut.ibfs.search import open_arcs
 
 # The rules of one move at one pixel and one edge, shared by CPU and GPU; see gridcut/multilabel/moves.py.
 
 
-@plain_kernel
+@inner_kernel
 def has_choice(label, first, second):
     """Whether a pixel with this label can choose between two labels in the move."""
     return label != second if first < 0 else (label == first) | (label == second)
 
 
-@plain_kernel
+@inner_kernel
+def within(value, low, high):
+    """A value moved into the range from low to high; numba compiles `min` and `max` once for each call."""
+    return low if value < low else high if value > high else value
+
+
+@inner_kernel
 def split_capacity(k, current, out, back):
     """Capacity of arc k of an edge of weight 1, and the sum of the capacities of both directions.
 
@@ -58,7 +65,7 @@ def split_capacity(k, current, out, back):
     """
     both = out + back - current
     half = current // 2 if k % 2 == 0 else current - current // 2
-    return min(max(out - half, 0), both), both
+    return within(out - half, 0, both), both
 
 
 class Field(NamedTuple):
@@ -77,7 +84,7 @@ class Field(NamedTuple):
     allowed: np.ndarray  # (labels, pixels), False where a move may not assign the label; empty: all may
 
 
-@plain_kernel
+@inner_kernel
 def capacity(k, a, far_label, b, cost):
     """Capacity of arc k from label a to label `far_label`, and the sum of both directions, for weight 1."""
     return split_capacity(k, np.int64(cost[a, far_label]), np.int64(cost[a, b]), np.int64(cost[b, far_label]))
@@ -89,7 +96,7 @@ def may_choose(p, first, second, label, pixel, allowed):
     return has_choice(label[p], first, second) and (allowed.size == 0 or allowed[second, pixel[p]])
 
 
-@plain_kernel
+@inner_kernel
 def list_all(first, second, start, end, field):
     """List the pixels among the cells start..end that have a choice; returns their number."""
     pixel, label, allowed, is_listed, listed = field.pixel, field.label, field.allowed, field.is_listed, field.listed
@@ -103,13 +110,13 @@ def list_all(first, second, start, end, field):
     return count
 
 
-@plain_kernel
-def list_with_neighbours(cells, start, end, first, second, step, field, count):
-    """Also list cells[start:end] and their neighbours; returns the new number of listed cells."""
+@inner_kernel
+def list_with_neighbours(cells, end, first, second, step, field, count):
+    """Also list cells[:end] and their neighbours; returns the new number of listed cells."""
     weight, pixel, label, allowed = field.weight, field.pixel, field.label, field.allowed
     is_listed, listed = field.is_listed, field.listed
     arcs = np.uint64(len(step))
-    for i in range(start, end):
+    for i in range(end):
         p = np.uint64(cells[i])
         if is_listed[p] == 0 and may_choose(p, first, second, label, pixel, allowed):
             is_listed[p] = 1
@@ -126,7 +133,7 @@ def list_with_neighbours(cells, start, end, first, second, step, field, count):
     return count
 
 
-@plain_kernel
+@inner_kernel
 def load(start, end, first, second, step, flow, field):
     """Write the capacities of listed[start:end] into the solver's grid; returns the number of deficits."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
@@ -154,7 +161,7 @@ def load(start, end, first, second, step, flow, field):
                 if flow.size > 0:
                     edge = (p if k % 2 == 0 else q) * (arcs // np.uint64(2)) + np.uint64(k // 2)
                     sent = np.int64(flow[edge])
-                    sent = min(max(sent if k % 2 == 0 else -sent, -back), room)
+                    sent = within(sent if k % 2 == 0 else -sent, -back, room)
                 residual[at] = room - sent
                 held -= back + sent
             held += w * (np.int64(cost[second, theirs]) - cost[a, theirs])
@@ -163,7 +170,7 @@ def load(start, end, first, second, step, flow, field):
     return deficits
 
 
-@kernel
+@inner_kernel
 def load_all(second, start, end, step, flow, field):
     """`list_all` and `load` for an expansion, in one sweep that visits every edge once.
 
@@ -173,7 +180,7 @@ def load_all(second, start, end, step, flow, field):
     label, paid, is_listed, listed = field.label, field.paid, field.is_listed, field.listed
     excess, residual = field.excess, field.residual
     arcs = np.uint64(len(step))
-    column = cost[:, second].astype(np.int64)
+    column = cost[second]  # costs are symmetric
     count = 0
     deficits = 0
     for i in range(start, end):
@@ -190,26 +197,26 @@ def load_all(second, start, end, step, flow, field):
             q = p + step[k]
             theirs = label[q]
             if theirs == second:
-                held -= w * column[a]
+                held -= w * np.int64(column[a])
             elif a == second:
-                excess[q] -= w * column[theirs]
+                excess[q] -= w * np.int64(column[theirs])
             elif theirs == a:  # most edges: their current cost is 0
-                room = w * column[a]
-                sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -room), room)
+                room = w * np.int64(column[a])
+                sent = within(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -room, room)
                 residual[at] = room - sent
                 residual[q * arcs + np.uint64(k + 1)] = room + sent
                 held -= sent
                 excess[q] += sent
             else:
                 current = np.int64(cost[a, theirs])
-                room, both = split_capacity(k, current, column[a], column[theirs])
+                room, both = split_capacity(k, current, np.int64(column[a]), np.int64(column[theirs]))
                 room *= w
                 back = both * w - room
-                sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -back), room)
+                sent = within(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -back, room)
                 residual[at] = room - sent
                 residual[q * arcs + np.uint64(k + 1)] = back + sent
-                held += w * (column[theirs] - current) - back - sent
-                excess[q] += w * (column[a] - current) - room + sent
+                held += w * (np.int64(column[theirs]) - current) - back - sent
+                excess[q] += w * (np.int64(column[a]) - current) - room + sent
         if a == second:
             continue
         held += np.int64(unary[second, pixel[p]]) - paid[p]
@@ -221,15 +228,16 @@ def load_all(second, start, end, step, flow, field):
     return count, deficits
 
 
-@plain_kernel
+@inner_kernel
 def route_to_deficits(count, whole, first, second, step, jump, flow, field, forest, work):
     """Route excess to the deficits of the listed cells, nearest excess first, until no augmenting path remains.
 
     A sink forest grows from the deficits one level at a time.  Unless the whole grid is loaded, it lists and loads the
-    cells that it reaches.  A cell with excess completes an augmenting path.  The cells that are in the forest at the
-    end reach a deficit that cannot be satisfied.  Returns the number of listed cells.
+    cells that it reaches; arcs from cells that are not loaded have no capacity.  A cell with excess completes an
+    augmenting path.  The cells that are in the forest at the end reach a deficit that cannot be satisfied.  Returns
+    the number of listed cells.
     """
-    excess, residual, listed, is_listed = field.excess, field.residual, field.listed, field.is_listed
+    excess, residual, listed = field.excess, field.residual, field.listed
     label, parent = forest.label, forest.parent
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     now, after = work.sink_now, work.sink_next
@@ -247,25 +255,21 @@ def route_to_deficits(count, whole, first, second, step, jump, flow, field, fore
         use_depths(depth + 3, work.ends, work.head)
         if not whole:
             known = count
-            count = list_with_neighbours(now, 0, waiting, first, second, step, field, count)
+            count = list_with_neighbours(now, waiting, first, second, step, field, count)
             load(known, count, first, second, step, flow, field)
         grown = 0
         for i in range(waiting):
             u = np.uint64(now[i])
-            k = np.uint64(0)
-            while k < arcs and label[u] == -depth:
+            if label[u] != -depth:
+                continue
+            mask = open_arcs(u, -1, residual, step, label)
+            later = ZERO
+            while mask != ZERO:
+                k = lowest_bit(mask)
                 w = u + jump[k]
-                if is_listed[w] == 0 or label[w] < 0 or residual[w * arcs + (k ^ ONE)] <= 0:
-                    k += ONE
-                    continue
                 if excess[w] <= 0:
-                    if grown == after.size:
-                        grown = compact(after, grown, label, -depth - 1)
-                    label[w] = -depth - 1
-                    parent[w] = k ^ ONE
-                    after[grown] = w
-                    grown += 1
-                    k += ONE
+                    mask &= mask - ONE
+                    later |= ONE << k
                     continue
                 label[w] = 1
                 parent[w] = ROOT
@@ -276,14 +280,29 @@ def route_to_deficits(count, whole, first, second, step, jump, flow, field, fore
                     grown, _ = repair(
                         -1, depth + 1, False, sink_orphans, orphans, after, grown, residual, step, jump, forest, work
                     )
-                    k = np.uint64(0)
+                    later = ZERO
+                    if label[u] != -depth:
+                        break
+                    mask = open_arcs(u, -1, residual, step, label)
+                elif residual[w * arcs + (k ^ ONE)] == 0:
+                    mask &= mask - ONE
+            while later != ZERO:
+                k = lowest_bit(later)
+                later &= later - ONE
+                w = u + jump[k]
+                if grown == after.size:
+                    grown = compact(after, grown, label, -depth - 1)
+                label[w] = -depth - 1
+                parent[w] = k ^ ONE
+                after[grown] = w
+                grown += 1
         waiting = grown
         now, after = after, now
         depth += 1
     return count
 
 
-@plain_kernel
+@inner_kernel
 def read_cut(count, first, second, step, flow, field, forest):
     """Read the sides of the cut, store the flow, and clear the solver's grid.
 
@@ -324,7 +343,7 @@ def read_cut(count, first, second, step, flow, field, forest):
     return changed
 
 
-@plain_kernel
+@inner_kernel
 def energy_change(changed, first, second, step, field):
     """Change of the energy if the first `changed` listed pixels, the only ones marked, change their labels."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
@@ -349,7 +368,7 @@ def energy_change(changed, first, second, step, field):
     return total
 
 
-@plain_kernel
+@inner_kernel
 def apply(changed, accepted, first, second, field):
     """Change the labels of the first `changed` listed pixels if the move is accepted, and clear their marks."""
     unary, pixel, label, paid, listed = field.unary, field.pixel, field.label, field.paid, field.listed
@@ -359,6 +378,29 @@ def apply(changed, accepted, first, second, field):
         if accepted:
             label[p] = second if first < 0 else first + second - label[p]
             paid[p] = unary[label[p], pixel[p]]
+
+
+@plain_kernel
+def make_move(cells, whole, first, second, start, end, step, jump, flow, field, forest, work):
+    """Make the best move if it lowers the energy; returns the number of changed cells, in `listed`, and the change.
+
+    whole         load the cells start..end; else `cells`, their neighbours, and what `route_to_deficits` reaches
+    flow          of the last expansion of this label; of a swap, an empty array
+    """
+    if whole and first < 0 and field.allowed.size == 0:
+        count, deficits = load_all(second, start, end, step, flow, field)
+    else:
+        if whole:
+            count = list_all(first, second, start, end, field)
+        else:
+            count = list_with_neighbours(cells, cells.size, first, second, step, field, 0)
+        deficits = load(0, count, first, second, step, flow, field)
+    if deficits > 0:
+        count = route_to_deficits(count, whole, first, second, step, jump, flow, field, forest, work)
+    changed = read_cut(count, first, second, step, flow, field, forest)
+    delta = energy_change(changed, first, second, step, field)
+    apply(changed, delta < 0, first, second, field)
+    return (changed, delta) if delta < 0 else (0, np.int64(0))
 
 
 @plain_kernel

@@ -22,55 +22,36 @@ def stripes(shape, count, seed):
     return unary, weights
 
 
-def test_first_cuts_use_strips_and_later_ones_are_local(monkeypatch):
-    """An image of several strips, so that first cuts merge strips and later ones are local."""
-    strips, whole = [], []
+def test_later_expansions_are_local(monkeypatch):
+    """First expansions load the whole grid, later ones only cells near the changes."""
+    loaded = []
 
-    class Spied(descent.Run):
-        def solve(self, until):
-            super().solve(until)
-            strips.append(self.stats["strips"])
+    def spied(cells, whole, *arguments):
+        loaded.append((whole, cells.size))
+        return make_move(cells, whole, *arguments)
 
-    def spied_load(*arguments):
-        whole.append(False)
-        return load(*arguments)
-
-    load = descent.load
-    monkeypatch.setattr(descent, "Run", Spied)
-    monkeypatch.setattr(descent, "load", spied_load)
+    make_move = descent.make_move
+    monkeypatch.setattr(descent, "make_move", spied)
     rng = np.random.default_rng(0)
     unary = rng.integers(0, 40, (5, 400, 320)).astype(np.uint8)
     result = alpha_expansion(unary, dict.fromkeys(neighbourhood(4), 8), max_cycles=2, device="cpu")
     result.check()
-    assert max(strips) > 1, "first cuts of several strips"
-    assert whole, "later expansions that load only the cells near the changes"
+    assert loaded[:5] == [(True, 0)] * 5
+    assert any(not whole and cells for whole, cells in loaded)
 
 
 @pytest.mark.parametrize("cost", ["potts", "truncated"])
 def test_every_path_to_a_cut_gives_the_same_moves(monkeypatch, cost):
-    """First cuts by gridcut/ibfs or by routing to deficits, later ones of the whole grid or near the changes."""
+    """Later cuts of the whole grid or near the changes, or as usual."""
     unary, weights = stripes((40, 50), 4, 6)
     found = []
-    for per_deficit, per_change in ((0, 4), (10**9, 4), (30, 0), (30, 10**9)):
-        monkeypatch.setattr(descent, "MIN_CELLS_PER_DEFICIT", per_deficit)
+    for per_change in (4, 0, 10**9):
         monkeypatch.setattr(descent, "MIN_CELLS_PER_CHANGE", per_change)
         found.append(alpha_expansion(unary, weights, COSTS[cost], start=np.zeros((40, 50), int)))
         found[-1].check()
     for other in found[1:]:
         assert other.stats["energies"] == found[0].stats["energies"]
         assert (other.labels == found[0].labels).all()
-
-
-def test_every_path_to_a_swap_gives_the_same_moves(monkeypatch):
-    """By gridcut/ibfs or by routing to deficits."""
-    unary, weights = stripes((40, 50), 4, 6)
-    found = []
-    for divisor in (0, 10**9):
-        monkeypatch.setattr(descent, "LARGE_SWAP_DIVISOR", divisor)
-        found.append(alpha_beta_swap(unary, weights, LINEAR, start=np.zeros((40, 50), int)))
-        found[-1].check()
-    assert found[0].stats["energies"] == found[1].stats["energies"]
-    assert (found[0].labels == found[1].labels).all()
 
 
 def test_order_cycles_and_callback():
