@@ -67,7 +67,7 @@ from matching.core.counts import (
 PREFETCH_DISTANCE = 8  # entries of the queue between two steps of prefetching
 ONE = np.uint64(1)
 UNLIMITED = 2**62
-NO_LISTS = np.empty(0, np.int64), np.empty(0, np.int32)  # in place of the lists of the columns
+NO_LISTS = None, None  # in place of the lists of the columns; what needs them is then not compiled
 
 
 class Rules(NamedTuple):
@@ -169,11 +169,10 @@ def is_wide(head, tail, col_match, alpha):
 
 
 @plain_kernel
-def top_down(row_ptr, row_adj, col_match, head, rows_end, tail, owner, trees, counts, wide, alpha):
+def top_down(row_ptr, row_adj, col_match, head, rows_end, tail, owner, trees, counts, alpha):
     """Search from queue[head:tail], level by level, until one is wide enough for bottom-up.
 
-    The queue holds rows up to the index `rows_end`.  Without owners there are no bottom-up levels, and the search stops
-    before a level of `wide` columns or more.
+    The queue holds rows up to the index `rows_end`.  Without owners there are no bottom-up levels.
 
     Returns the indices of the first unprocessed entry, of the first column, and of the end of the queue.
     """
@@ -183,8 +182,6 @@ def top_down(row_ptr, row_adj, col_match, head, rows_end, tail, owner, trees, co
     while head < tail:
         if head == level_end:
             if owner.size and is_wide(head, tail, col_match, alpha):
-                break
-            if tail - head >= wide:
                 break
             level_end = tail
             counts[LEVELS] += 1
@@ -254,7 +251,7 @@ def grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, roots, owner,
         trees.seen[word] = 0
     for k in range(roots):
         trees.leaf[k] = -1
-    if owner.size:
+    if col_ptr is not None:
         for r in range(owner.size):
             owner[r] = -1
         for k in range(roots):
@@ -272,15 +269,14 @@ def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees
     rows_end = head
     while head < tail:
         if not (rules.paper and owner.size and is_wide(head, tail, col_match, alpha)):
-            head, rows_end, tail = top_down(
-                row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, UNLIMITED, alpha
-            )
-        while head < tail:
-            head = replace_by_mates(col_match, rows_end, tail, owner, trees)
-            tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
-            rows_end = head
-            if not is_wide(head, tail, col_match, alpha):
-                break
+            head, rows_end, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, alpha)
+        if col_ptr is not None:
+            while head < tail:
+                head = replace_by_mates(col_match, rows_end, tail, owner, trees)
+                tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
+                rows_end = head
+                if not is_wide(head, tail, col_match, alpha):
+                    break
     return tail
 
 
@@ -402,7 +398,7 @@ def graft(col_ptr, col_adj, row_match, roots, tail, owner, released, trees, coun
 def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, budget, missing, rules):
     """Run phases until the matching is maximum, or more than `budget` edges were scanned; whether it is maximum.
 
-    The lists of the columns may have size 0; then there are no bottom-up levels and no grafting.  missing: an upper
+    The lists of the columns may be None; then there are no bottom-up levels and no grafting.  missing: an upper
     bound on the number of paths.  Rows with -2 in row_match are free, and no path needs to start from them.
     """
     n, m = row_match.size, col_match.size
@@ -416,8 +412,8 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         np.empty(m, np.int32),
         np.empty(m, np.int32),
     )
-    owner = np.empty(n if col_ptr.size else 0, np.int32)
-    released = np.empty(m if col_ptr.size else 0, np.int32)
+    owner = np.empty(0 if col_ptr is None else n, np.int32)
+    released = np.empty(0 if col_ptr is None else m, np.int32)
     roots, free_columns = make_roots(row_ptr, row_match, col_match, trees)
     free_columns = min(free_columns, missing)
     head, tail = 0, 0
@@ -434,11 +430,12 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         if found == 0:
             return True
         free_columns -= found
-        rebuild = col_ptr.size == 0 or not prefer_grafting(tail, roots, found, trees, rules)
+        if col_ptr is not None:
+            rebuild = not prefer_grafting(tail, roots, found, trees, rules)
+            if not rebuild:
+                head, tail, roots = graft(col_ptr, col_adj, row_match, roots, tail, owner, released, trees, counts)
+                if head == tail:
+                    return True
         if rebuild:
             roots = drop_matched_roots(roots, trees)
-        else:
-            head, tail, roots = graft(col_ptr, col_adj, row_match, roots, tail, owner, released, trees, counts)
-            if head == tail:
-                return True
     return True

@@ -37,7 +37,7 @@ last.
 Sources, deviations and complexity: bitmap_search.py.  Memory: 28 bytes per column and 16 per row.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,7 +69,9 @@ from matching.forest.bitmap_search import PREFETCH_DISTANCE, UNLIMITED, Rules, b
 
 WIDE = 512  # vertices of a level from which all threads share it
 START, CLEAR, SETUP, MATE, DOWN, UP, AUGMENT, RELEASE, GRAFT, DONE = range(10)
-Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # of the rows and of the columns: pointers, neighbours
+Lists = tuple[
+    Any, Any, Any, Any
+]  # of the rows and of the columns: pointers, neighbours; None without those of the columns
 CHUNK = 64  # vertices that a thread claims at a time, at most
 LIST_CHUNK, WORD_CHUNK = 2048, 8
 PRIVATE = 1024  # entries of a private queue
@@ -631,7 +633,9 @@ def search_by_team(
 def arrays(lists: Lists, row_match, col_match, limits: Limits) -> tuple[Graph, Trees, Limits]:
     """The arguments of `work`, at step START."""
     n, m = len(row_match), len(col_match)
-    words, with_lists = (m >> 6) + 1, len(lists[2]) > 0
+    words, with_lists = (m >> 6) + 1, lists[2] is not None
+    if not with_lists:
+        lists = (*lists[:2], np.empty(0, np.int64), np.empty(0, np.int32))
     trees = Trees(
         seen=np.empty(words, np.uint64),
         is_free=np.empty(words, np.uint64),

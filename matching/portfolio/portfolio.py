@@ -59,8 +59,7 @@ def solve_small(row_ptr, row_adj, row_match, col_match, counts):
     counts[AUGMENTATIONS] += taken
     counts[PATH_LENGTH] += taken
     if before + taken < min(row_match.size, col_match.size):
-        no_ptr, no_adj = np.empty(0, np.int64), np.empty(0, np.int32)
-        search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
+        search(row_ptr, row_adj, None, None, row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
 
 
 @plain_kernel
