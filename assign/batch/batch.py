@@ -144,8 +144,7 @@ def solve_one(memory, ids, cost, r, c, limit, floats, integers, col_of_row, u, v
     n, m = (c, r) if flipped else (r, c)
     solved = False
     if floats is not None:
-        numbers = memory.view(np.float64)
-        solved = solve_in(numbers, ids, cost, n, m, flipped, limit, -np.inf, np.inf, integers, np.inf, col_of_row, u, v)
+        solved = solve_in(memory, ids, cost, n, m, flipped, limit, -np.inf, np.inf, integers, np.inf, col_of_row, u, v)
     if integers is not None:
         low, high = range_of(cost, r, c)
         high += 1  # all limits above all costs are equivalent, unless some rows must stay unmatched
@@ -177,10 +176,6 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
             break
         for b in range(first, min(first + share, items)):
             r, c = np.int64(rows[b]), np.int64(cols[b])
-            col_of_row[b] = -1
-            u[b] = 0
-            v[b] = 0
-            status[b] = SOLVED
             if c == 0 and limit.shape[1] > 0:
                 for i in range(r):
                     u[b, i] = limit[b, i]
@@ -210,7 +205,7 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     # Transposed problems have the longer side as their columns.
     n, m = max(n, 1), max(n, m, 1)
     width = -(-m // LANES) * LANES
-    memory = np.empty((threads, n * width + 4 * width + n), np.int64)
+    memory = np.empty((threads, n * width + 4 * width + n), real)
     ids = np.empty((threads, 5 * width + n), np.int32)
     share = max(1, min(MAX_SHARE, items // (8 * threads)))
     arguments = (np.zeros(1, np.int64), share, costs, rows, cols, limit)
