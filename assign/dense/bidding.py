@@ -12,7 +12,7 @@ Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse li
 Computing 1987 (augmenting row reduction).
 """
 
-from assign.dense.cheap_columns import is_thin, refresh
+from assign.dense.cheap_columns import refresh
 from assign.dense.work import Work
 from gridcut.device import kernel
 
@@ -61,8 +61,7 @@ def bid(fields, waiting, max_bids):
             if attempt == 1 or first < bound[i] or bound[i] >= infinity:
                 break
             # Here bound[i] <= first.  No value in the row is below low[i, 0], so unlisted columns can only tie with j1.
-            # Only a thin list whose column is taken is rebuilt for ties.
-            if first == low[i, 0] and not (is_thin(work, i) and j1 >= 0 and row_of[j1] >= 0):
+            if first == low[i, 0]:
                 break
             refresh(work, i, bids)
             rows_read += 1

@@ -31,7 +31,6 @@ from gridcut.device import atomic_add, inner_kernel, kernel, run_threads, thread
 
 GROUP_SIZE = 16  # columns per group; 8 and 32 are slower by up to a tenth and a quarter
 MAX_SHORT_ROW = 2048  # rows up to this length use groups of half the size, which saves a tenth of the time
-MIN_ROWS_PER_CONTEST = 10  # thin lists are built while at most one row in ten prefers a column that is taken
 # Rows that a thread takes at a time: on a busy machine, running threads take over the share of a waiting one.
 ROWS_PER_CHUNK = 64
 PARALLEL_MIN_COSTS = 8_000_000  # smaller passes take little longer than starting the threads
@@ -64,59 +63,6 @@ def group_minima(row, v, minima):
     for g in range(row.size - start):
         w = row[start + g] - v[start + g]
         minima[g] = w if w < minima[g] else minima[g]
-
-
-def first_minima(row, v, base, shift, narrow, minima):
-    """The same in the 32 bits of the costs if `base` is not empty, see `narrowed`; twice as fast."""
-    raise NotImplementedError
-
-
-@overload(first_minima)
-def _first_minima(row, v, base, shift, narrow, minima):
-    if row.dtype not in (types.int32, types.float32):
-        return lambda row, v, base, shift, narrow, minima: group_minima(row, v, minima)
-    number = np.uint32 if row.dtype == types.int32 else np.float32
-
-    def in_32_bits(row, v, base, shift, narrow, minima):
-        if base.size == 0:
-            group_minima(row, v, minima)
-            return
-        groups = narrow.size
-        for g in range(groups):
-            narrow[g] = number(row[g] - base[g])
-        start = groups
-        while start + groups <= row.size:
-            for g in range(groups):
-                w = number(row[start + g] - base[start + g])
-                narrow[g] = w if w < narrow[g] else narrow[g]
-            start += groups
-        for g in range(row.size - start):
-            w = number(row[start + g] - base[start + g])
-            narrow[g] = w if w < narrow[g] else narrow[g]
-        for g in range(groups):
-            minima[g] = narrow[g] + shift
-
-    return in_32_bits
-
-
-def narrowed(cost, v, from_minima):
-    """(base, shift, array for the groups) such that cost - v == (cost - base) + shift, with cost - base in 32 bits.
-
-    Integer differences are unsigned, so they must not be negative: v is the minimum of each column (`from_minima`), or
-    v is 0 and the base is the smallest int32.  Otherwise `base` is empty.
-    """
-    groups = group_count(cost.shape[1])
-    if cost.dtype == np.int32:
-        if not v.any():
-            return np.full(len(v), -(2**31), np.int32), v.dtype.type(-(2**31)), np.empty(groups, np.uint32)
-        return (
-            v.astype(np.int32) if from_minima else np.empty(0, np.int32),
-            v.dtype.type(0),
-            np.empty(groups, np.uint32),
-        )
-    kind = np.float32 if cost.dtype == np.float32 else cost.dtype
-    base = np.zeros(len(v) if cost.dtype == np.float32 and not v.any() else 0, kind)
-    return base, v.dtype.type(0), np.empty(groups, kind)
 
 
 @kernel
@@ -221,78 +167,32 @@ def refresh(work, i, rotation):
 
 
 @kernel
-def build_some(fields, first, last, base, shift, narrow, taken):
-    """Build the lists of rows first to last - 1; some of them thin, if `taken` (all False) is not empty.
-
-    A row whose cheapest column is not the cheapest of an earlier row gets a thin list: that column alone, with its cost
-    as the bound.  Such a row often needs no more columns, but is read again if it does.  Therefore thin lists are built
-    only while few rows prefer the same column.  base, shift, narrow: see `narrowed`.
-    """
+def build_some(fields, first, last):
+    """Build the lists of rows first to last - 1."""
     cost, v, _, _, _, _, infinity, column, price, low, bound, width, _, _ = fields
     minima = np.empty(group_count(cost.shape[1]), v.dtype)  # not those of `fields`, which the threads share
-    contests = 0
     for i in range(first, last):
-        width[i] = infinity if i == first else width[i - 1]
-        first_minima(cost[i], v, base, shift, narrow, minima)
-        j = -1
-        if taken.size > 0 and i > first and MIN_ROWS_PER_CONTEST * contests <= i + 64:
-            j = cheapest(cost[i], v, minima, i * 7, infinity)
-            if j < 0 or taken[j]:
-                contests += 1
-                j = -1
-        if j < 0:
-            bound[i], width[i] = select(cost[i], v, minima, i * 7, width[i], infinity, column[i], price[i], low[i])
-        else:
-            taken[j] = True
-            column[i, 0] = j
-            price[i, 0] = cost[i, j]
-            low[i, 0] = bound[i] = cost[i, j] - v[j]
-            low[i, 1:] = infinity
+        group_minima(cost[i], v, minima)
+        before = infinity if i == first else width[i - 1]
+        bound[i], width[i] = select(cost[i], v, minima, i * 7, before, infinity, column[i], price[i], low[i])
 
 
 @kernel
-def cheapest(row, v, minima, rotation, infinity):
-    """The column of the minimum of row - v; -1 if no column is allowed."""
-    groups = minima.size
-    minimum = infinity
-    at = -1
-    for g in range(groups):
-        if minima[g] < minimum:
-            minimum = minima[g]
-            at = g
-    if at >= 0:
-        for j in range(at, row.size, groups):
-            if row[j] - v[j] == minimum:
-                return j
-    return -1
-
-
-@inner_kernel
-def is_thin(work, i):
-    """Whether the list of row i has one column, although more columns are allowed."""
-    return work.low.shape[1] > 1 and work.low[i, 1] >= work.infinity and work.bound[i] < work.infinity
-
-
-@kernel
-def build_chunks(fields, base, shift, narrow, next_chunk):
+def build_chunks(fields, next_chunk):
     """Build the lists of ROWS_PER_CHUNK rows at a time; the atomic counter next_chunk[0] distributes them."""
     n = fields[0].shape[0]
-    no_taken = np.empty(0, np.bool_)
-    own = np.empty_like(narrow)
     while True:
         first = ROWS_PER_CHUNK * atomic_add(next_chunk, 0, 1)
         if first >= n:
             break
-        build_some(fields, first, min(n, first + ROWS_PER_CHUNK), base, shift, own, no_taken)
+        build_some(fields, first, min(n, first + ROWS_PER_CHUNK))
 
 
-def build(work, from_minima):
-    """Build all lists; `from_minima`: v is the minimum cost of each column."""
+def build(work):
+    """Build all lists."""
     fields, cost = tuple(work), work.cost
-    narrow = narrowed(cost, work.v, from_minima)
     if cost.size < PARALLEL_MIN_COSTS or thread_count() == 1:
-        taken = np.zeros(cost.shape[1] if work.column.shape[1] > 1 else 0, np.bool_)
-        build_some(fields, 0, len(cost), *narrow, taken)
+        build_some(fields, 0, len(cost))
     else:
         next_chunk = np.zeros(1, np.int64)
-        run_threads(lambda _: build_chunks(fields, *narrow, next_chunk), thread_count())
+        run_threads(lambda _: build_chunks(fields, next_chunk), thread_count())

@@ -153,7 +153,7 @@ def square(cost, first, list_length, auction, coarse_start, stats, report, searc
         return work
     if coarse_start is not True:
         v, holder = (column_minima(cost, kind), None) if first is None else first
-        work = prepare(cost, v, nothing, list_length, from_minima=first is None)
+        work = prepare(cost, v, nothing, list_length)
         if holder is not None:
             match_known_pairs(work, holder)
         if auction == ELSEWHERE and bid_all(work, stats, report, 1) > MAX_SHARE_TO_KEEP * n:
@@ -183,11 +183,8 @@ def bounded_prices(v, kind):
     return np.clip(np.array(v), -MAX_AUCTION_PRICE, MAX_AUCTION_PRICE).astype(np.int64)
 
 
-def prepare(cost, v, limit, list_length, from_minima=False) -> Work:
-    """Work with lists for the prices v and an empty matching.
-
-    from_minima   v is the minimum of each column
-    """
+def prepare(cost, v, limit, list_length) -> Work:
+    """Work with lists for the prices v and an empty matching."""
     n, m = cost.shape
     k = min(list_length, m)
     infinity = infinity_of(v.dtype)
@@ -196,7 +193,7 @@ def prepare(cost, v, limit, list_length, from_minima=False) -> Work:
         np.empty((n, k), np.int32), *(np.empty((n, k), v.dtype) for _ in range(2)),
         *(np.empty(n, v.dtype) for _ in range(2)), np.arange(n + 1, dtype=np.int32), np.empty(group_count(m), v.dtype),
     )  # fmt: skip
-    build(work, from_minima)
+    build(work)
     np.copyto(work.u, work.low[:, 0])
     work.u[work.u >= infinity] = 0
     if limit.size:

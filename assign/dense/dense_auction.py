@@ -16,7 +16,7 @@ Research 1988.  Goldberg, Kennedy. "An efficient cost scaling algorithm for the 
 Programming 1995 (phases).
 """
 
-from assign.dense.cheap_columns import is_thin, refresh
+from assign.dense.cheap_columns import refresh
 from assign.dense.work import Work
 from gridcut.device import kernel
 
@@ -54,7 +54,7 @@ def run_phase(fields, waiting, step, max_bids, max_reads):
                         j1 = j
                     else:
                         second = w
-            if attempt == 1 or (first <= bound[i] and not is_thin(work, i)):
+            if attempt == 1 or first <= bound[i]:
                 break
             refresh(work, i, bids)
             rows_read += 1
