@@ -171,7 +171,7 @@ def _placed(
         guess = enlarged == value
         if has_both(guess):
             costs, smoothness = np.stack([preference, 0 * preference]), SMOOTHNESS * (guess.size / labels.size) ** 0.5
-            guess = placed_outline(rgb, marks, guess.astype(np.int16), costs, smoothness, False) > 0
+            guess = placed_outline(rgb, marks, guess.astype(np.int16), costs, smoothness) > 0
         placed[guess] = value
     return placed
 

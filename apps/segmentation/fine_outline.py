@@ -23,7 +23,7 @@ from apps.common.row_blocks import in_parallel
 from apps.segmentation.colour_models import lab_image
 from apps.segmentation.grid_cut import banded_cut, edges_outside, minimum
 from apps.segmentation.image_sizes import enlarged_part, tiles_along
-from apps.segmentation.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
+from apps.segmentation.terms import CONTRAST, UNIT, mean_squared_step
 
 MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
 MARGINS = 4  # margin of a tile, in widths of the free band on one side of the outline
@@ -31,7 +31,7 @@ MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this differenc
 SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
 
 
-def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None, values=(0, 1)) -> np.ndarray:
+def placed_outline(rgb, marks, guess, costs, smoothness, closed=None, values=(0, 1)) -> np.ndarray:
     """The labelling `guess` with its outlines placed along the edges of the image.
 
     Parameters
@@ -46,8 +46,6 @@ def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None, valu
         Costs of the labels in the reduced image, in 1 / UNIT nats.
     smoothness : float
         Weight of an edge of length 1 between equal colours, in nats.
-    soft : bool
-        Whether marks are hints that cost SOFT_STROKE nats to override, and not constraints.
     closed : ndarray of bool, shape (H, W), optional
         Pixels that take no part; no edge leads to them, and they keep their label.
     values : sequence of int, length L
@@ -66,7 +64,7 @@ def placed_outline(rgb, marks, guess, costs, smoothness, soft, closed=None, valu
     labels = guess.copy()
     scale = (guess.size / costs[0].size) ** 0.5
     width = math.ceil(MAX_SHIFT * scale)
-    outline = _Outline(rgb, marks, guess, costs, smoothness, soft, width, closed, values)
+    outline = _Outline(rgb, marks, guess, costs, smoothness, width, closed, values)
 
     def place(tile):
         labels[tile] = outline.placed(tile)
@@ -84,11 +82,11 @@ def mean_contrast(rgb) -> float:
 class _Outline:
     """The image, the guess and the parameters of `placed_outline`; `width` of the free band in pixels."""
 
-    def __init__(self, rgb, marks, guess, costs, smoothness, soft, width, closed, values):
+    def __init__(self, rgb, marks, guess, costs, smoothness, width, closed, values):
         import cv2
 
         self.closed = closed
-        self.rgb, self.marks, self.guess, self.soft, self.width = rgb, marks, guess, soft, width
+        self.rgb, self.marks, self.guess, self.width = rgb, marks, guess, width
         preferences = np.minimum(costs - costs.min(axis=0), MAX_PREFERENCE).astype(np.float32)
         self.costs = dict(zip(values, preferences, strict=True))
         self.beta = CONTRAST / mean_contrast(rgb)
@@ -142,7 +140,6 @@ class _Outline:
         """Costs of a label for a part of the image, int32."""
         costs = enlarged_part(self.costs[value], where, self.guess.shape).astype(np.int32)
         marks = self.marks[where]
-        strength = np.int32(SOFT_STROKE * UNIT) if self.soft else self.forbidden
-        costs[marks >= 0] = strength
+        costs[marks >= 0] = self.forbidden
         costs[marks == value] = 0
         return costs

@@ -260,7 +260,7 @@ def found_from(view, hints, prior, marks, grid, check) -> list[Found]:
         for _ in range(hints.rounds):
             if check is not None:
                 check()
-            models = view.models(prior, counts, hints.options.soft_strokes)
+            models = view.models(prior, counts)
             costs = view.costs(models)
             solver = grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
             solved = solver.solve(callback=check)
@@ -413,8 +413,8 @@ def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Fo
     """The labels of a reduced image, with their outlines placed in the full one."""
     guess = np.where(hints.marks == OPEN, at_centres(small.labels, view.shape), hints.marks)
     smoothness = (BOX_SMOOTHNESS if hints.only_outside else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
-    costs, how = at.costs(small.models).everywhere(said.marks), (hints.options.soft_strokes, view.closed)
-    labels = placed_outline(view.image(), hints.marks, guess, costs, smoothness, *how, small.models.values)
+    costs, how = at.costs(small.models).everywhere(said.marks), (smoothness, view.closed, small.models.values)
+    labels = placed_outline(view.image(), hints.marks, guess, costs, *how)
     return small._replace(labels=labels, small=small)
 
 

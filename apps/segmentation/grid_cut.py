@@ -18,12 +18,10 @@ import numpy as np
 import gridcut
 from apps.common.row_blocks import for_blocks
 from apps.segmentation.marks import OPEN
-from apps.segmentation.terms import FORBIDDEN, SOFT_STROKE, UNIT
+from apps.segmentation.terms import FORBIDDEN, UNIT
 from gridcut.device import DeviceName
 
-SOFT_COST = int(SOFT_STROKE * UNIT)
 NO_LOCATION = np.zeros((0, 0), np.int16)
-NO_COSTS = np.zeros((0, 0, 0), np.int32)
 
 
 class LabelCosts(NamedTuple):
@@ -34,7 +32,6 @@ class LabelCosts(NamedTuple):
     index      entry of each pixel, integers of the grid's shape
     location   int16 (L, *grid), or None
     common     nats that all labellings cost, which the table omits
-    soft       whether other labels than a mark's cost SOFT_STROKE nats more, instead of being forbidden
     closed     pixels that take no part, bool of the grid's shape, or None; they have the first label
     """
 
@@ -43,7 +40,6 @@ class LabelCosts(NamedTuple):
     index: np.ndarray  # type: ignore[assignment]  # hides tuple.index
     location: np.ndarray | None
     common: float
-    soft: bool = False
     closed: np.ndarray | None = None
 
     def at(self, where, marks: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -56,11 +52,8 @@ class LabelCosts(NamedTuple):
             cost = np.take(self.table[place], index, out=costs[place, ...], mode="clip")
             if self.location is not None:
                 cost += self.location[(place, *where)]
-            if self.soft:
-                cost[marked & (marks != value)] += SOFT_COST
-            else:
-                np.copyto(cost, FORBIDDEN, where=marked)
-                np.copyto(cost, 0, where=marks == value)
+            np.copyto(cost, FORBIDDEN, where=marked)
+            np.copyto(cost, 0, where=marks == value)
         return costs
 
     def everywhere(self, marks: np.ndarray) -> np.ndarray:
@@ -111,7 +104,7 @@ class GridCut:
     def __init__(self, edges: Callable[[], dict], device: DeviceName = "auto"):
         self.edges, self._device = edges, device
         self._solver: gridcut.Solver | gridcut.LabelSolver | LabelsOnDevice | None = None
-        self._unary = NO_COSTS
+        self._unary = np.zeros((0, 0, 0), np.int32)
         self.costs: LabelCosts | None = None
         self.solved: gridcut.Cut | gridcut.Labelling | None = None
 

@@ -35,7 +35,6 @@ class ObjectOptions(NamedTuple):
     keep: str | None = None
     fill_holes: bool = False
     min_area: int = 0
-    soft_strokes: bool = False
 
 
 DEFAULTS = ObjectOptions()
@@ -50,7 +49,7 @@ class Hints:
     mask        a mask that colours can override, or None: bool; uint8 if soft; int16 for labels of several objects
     labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
     notes       messages for the user
-    options     what parts of the object are wanted, and how strictly strokes are taken
+    options     what parts of the object are wanted
     rounds      of fits and cuts, at most
     boxes       in place of `box`, the box of each object that has one, in shares of the image; the strokes of a single
                 object contain the outside of it; see apps.segmentation.instances for several

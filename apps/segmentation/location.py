@@ -31,7 +31,7 @@ LOCATING = {  # those of each kind of input, and those that combine with an opti
 }
 VOXELS = "spacing", "band"
 APPLYING = {  # further options, of those that do not apply to all
-    "images": ("keep", "volume", "fill_holes", "min_area", "truth", "write", "soft_strokes"),
+    "images": ("keep", "volume", "fill_holes", "min_area", "truth", "write"),
     "volumes": ("keep", "volume", *VOXELS),
     "clips": ("write",),
     "--boxes": ("volume", "write", *VOXELS),
@@ -118,7 +118,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
     elif "trimap" in hints:
         strokes, name = read_trimap(hints["trimap"]), "--trimap"
     mask = read_mask(hints["start"]) if "start" in hints else None
-    options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
+    options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area)
     found = combine(rgb.shape[:2], strokes, hints.get("box"), name, mask, options)
     if not found.is_located:
         check_marks(found.strokes, rgb.shape[:2], name)

@@ -70,14 +70,12 @@ class Models(NamedTuple):
     location     in 1 / UNIT nats: int16 (L, h, w) on the grid that the models were fitted on; of a volume int16
                  (D, H, W), positive against all objects, or None
     trust        factor of the costs by appearance; that of the location is applied already
-    soft         whether marks are strong hints and not constraints
     """
 
     values: tuple[int, ...]
     appearance: Sequence[Any] | np.ndarray
     location: np.ndarray | None = None
     trust: float = 1.0
-    soft: bool = False
 
 
 class ImageView:
@@ -166,17 +164,17 @@ class ImageView:
         if location.shape[1:] != self.shape:
             location = interpolated(location, self.shape)
         index, whole = self.palette.index, float(self.palette.count @ common)
-        return LabelCosts(models.values, table, index, location, whole, models.soft, self.closed)
+        return LabelCosts(models.values, table, index, location, whole, self.closed)
 
     def counts(self, mask: np.ndarray) -> np.ndarray:
         """Weights of the palette's entries in a mask, bool (H, W)."""
         return self.palette.counts(mask if self.closed is None else mask & ~self.closed)
 
-    def models(self, prior: "Prior", counts: Sequence[np.ndarray], soft: bool) -> Models:
+    def models(self, prior: "Prior", counts: Sequence[np.ndarray]) -> Models:
         """Models fitted to weights of the palette's entries; a label that has none gets the colours of the image."""
         counts = [count if count.any() else self.palette.count for count in counts]
         mixtures = tuple(fit_mixture(self.palette.colour, count, COMPONENTS) for count in counts)
-        return Models(prior.values, mixtures, prior.location, prior.trust, soft)
+        return Models(prior.values, mixtures, prior.location, prior.trust)
 
     def smaller(self, shape: tuple[int, int], scale: float) -> "ImageView":
         """The view of the image reduced to a shape; it is kept."""

@@ -109,7 +109,6 @@ def _add_options(options) -> None:
         metavar="PIXELS",
         help="drop parts with fewer pixels, and fill such holes (default: 10, or 1e-5 of a large image; 1: keep all)",
     )
-    how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
     how.add_argument(
         "--truth", metavar="FILE", help="ground truth of one object (0, 128 undecided, 255), or a folder: adds scores"
     )

@@ -158,7 +158,6 @@ def segment(
     keep: str | None = None,
     fill_holes: bool = False,
     min_area: int = 0,
-    soft_strokes: bool = False,
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
@@ -191,8 +190,6 @@ def segment(
         Drop parts, and fill holes, of fewer pixels, unless they have a mark.  0: of less than 10 pixels, or
         a hundred-thousandth of an image above a megapixel, or a ten-thousandth of one below 0.1 megapixels, but none
         if `keep` is "all"; 1: none.  The energies are those of the cuts before this.
-    soft_strokes : bool, default False
-        Treat strokes as strong hints rather than constraints, for strokes that overshoot the object.
     rounds : int, default 10
         Maximum number of rounds of fitting colour models and cutting.
     device : {"auto", "cpu", "cuda"}, default "auto"
@@ -236,7 +233,7 @@ def segment(
     mask = None if start is None else mask_of(start)
     if marks is None and box is None and mask is None:
         raise InputError("pass strokes, trimap, box or start, got none")
-    options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
+    options = ObjectOptions(keep, fill_holes, min_area)
     hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options, rounds=rounds)
     found = find_labels(ImageView(lambda: rgb, hints.marks.shape), hints, device)
     rival = None if found.rival is None else found.rival.mask

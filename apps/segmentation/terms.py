@@ -13,7 +13,6 @@ CONTRAST = 0.7  # weight of an edge: exp(-CONTRAST * squared step / mean squared
 BLUR = 2.0  # reduced pixels: standard deviation of the blurred image, whose steps count as much as others in a box
 MIN_WIDE_STEP = 1e-3  # least mean squared step of the blurred image over that of the image; white noise has about this
 GEODESIC_WEIGHT = 1.0  # nats: maximum cost from the geodesic distances to the strokes
-SOFT_STROKE = 8.0  # nats against a soft stroke; colours and neighbours can override it
 STROKE_SHARE = 1.0  # weight of the strokes relative to the whole labelling when models are refitted
 UNIT = 256
 FORBIDDEN = 1 << 20  # exceeds the total weight of all edges of a pixel

@@ -68,7 +68,7 @@ class VolumeView:
         grey, label = self.grey.ravel()[places], marks.ravel()[places]
         return np.stack([np.bincount(grey[one], weight[one], BINS) for one in (label == value for value in values)])
 
-    def models(self, prior: Prior, counts: Sequence[np.ndarray], soft: bool = False) -> Models:
+    def models(self, prior: Prior, counts: Sequence[np.ndarray]) -> Models:
         """Models of weights of the levels, without costs by location."""
         return Models(prior.values, np.stack(counts))
 

@@ -237,7 +237,7 @@ class Edits:
             return part, where & self._is_open[part], mask_there
         marks, smoothness = np.full(self._shape, OPEN, np.int16), SMOOTHNESS * self._scale
         guess = at_centres(mask, self._shape).astype(np.int16)
-        placed = placed_outline(self._rgb, marks, guess, np.stack(terms), smoothness, False)
+        placed = placed_outline(self._rgb, marks, guess, np.stack(terms), smoothness)
         return part, where & self._is_open[part], placed[part] > 0
 
     def _patch(self, part: Rectangle, where: np.ndarray, is_object, **flags: bool) -> Patch:

@@ -210,7 +210,7 @@ class ImageAnswers:
         if self._mask is None or hints.is_single:  # what is in a box takes too long
             hints = replace(hints, boxes={})
         prior = prior_of(self.grid, hints)
-        models = self.grid.models(prior, prior.initial[0], soft=False)
+        models = self.grid.models(prior, prior.initial[0])
         self._cut.load(self.grid.costs(models), marks)
         return models
 

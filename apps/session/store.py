@@ -150,7 +150,7 @@ class Store(Uncopied):
         """The options of the session."""
         with self._reported():
             try:
-                return ObjectOptions(**json.loads(self._about()["options"]))
+                return ObjectOptions(json.loads(self._about()["options"])["keep"])
             except DAMAGED as error:
                 raise self._damaged(error) from None
 

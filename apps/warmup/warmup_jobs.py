@@ -17,7 +17,7 @@ COMMANDS = {
         "astronaut.jpg --strokes astronaut-strokes.png",
         "coffee.jpg --box 74,14,483,392 --fill-holes --min-area 9",
         "astronaut.jpg --trimap astronaut-trimap.png --keep largest --truth astronaut-trimap.png",
-        "astronaut.jpg --strokes astronaut-strokes.png --soft-strokes --keep all",
+        "astronaut.jpg --strokes astronaut-strokes.png --keep all",
         "grey.png --strokes astronaut-strokes.png",
         "huge.png --box 260,15,1130,1440",
         "astronaut.jpg --start astronaut-rough.png --box 90,5,400,511 --write mask,coco,geojson,labelme",

@@ -69,7 +69,7 @@ BAD = [
     (SCAN + "small.png", "--strokes: .*small.png' is not a volume"),
     (SCAN + "one.nii.gz", r"--strokes marks no background: .*; add a stroke on it \(blue, or"),
     (SCAN + "7x7", "--strokes: folder '7x7' holds one image; a volume has two slices or more"),
-    (SCAN + "seeds.nii.gz --soft-strokes", "--soft-strokes does not apply to volumes"),
+    (SCAN + "seeds.nii.gz --fill-holes", "--fill-holes does not apply to volumes"),
     (SCAN + "seeds.nii.gz --spacing 0,1,1", "spacing needs three sizes above 0"),
     ("segment a.nii.gz --box 1,1,5,5", f"volumes require {either(LOCATING['volumes'])}, got --box"),
     ("segment a.nii.gz --start seeds.nii.gz --band 0", "band must be above 0 voxels, got 0"),

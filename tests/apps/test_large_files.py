@@ -61,13 +61,12 @@ def test_a_cut_out_in_parts_equals_that_of_the_whole_image():
         np.testing.assert_array_equal(cut_out(image, mask), wanted)
 
 
-@pytest.mark.parametrize("soft", [False, True])
-def test_the_outline_is_placed_along_the_edges_of_the_full_image(soft):
+def test_the_outline_is_placed_along_the_edges_of_the_full_image():
     rgb, mask, marks = scene(480, 640)
     small = cv2.resize(mask.view(np.uint8), (160, 120), interpolation=cv2.INTER_AREA) > 0
     costs = np.where([small, ~small], 3 * UNIT, 0).astype(np.int32)
     guess = cv2.resize(small.view(np.uint8), (640, 480), interpolation=cv2.INTER_NEAREST).astype(np.int16)
-    found = placed_outline(rgb, marks, guess, costs, 20.0, soft)
+    found = placed_outline(rgb, marks, guess, costs, 20.0)
     assert found[marks == OBJECT].all()
     assert not found[marks == BACKGROUND].any()
     assert np.count_nonzero(found != mask) < 0.2 * np.count_nonzero(guess != mask)
@@ -78,9 +77,9 @@ def test_tiles_do_not_show(monkeypatch):
     small = cv2.resize(mask.view(np.uint8), (100, 75), interpolation=cv2.INTER_AREA) > 0
     costs = np.where([small, ~small], 2 * UNIT, 0).astype(np.int32)
     guess = cv2.resize(small.view(np.uint8), (400, 300), interpolation=cv2.INTER_NEAREST).astype(np.int16)
-    tiled = placed_outline(rgb, marks, guess, costs, 20.0, False)
+    tiled = placed_outline(rgb, marks, guess, costs, 20.0)
     monkeypatch.setattr("apps.segmentation.image_sizes.TILE", 1000)
-    assert np.array_equal(tiled, placed_outline(rgb, marks, guess, costs, 20.0, False))
+    assert np.array_equal(tiled, placed_outline(rgb, marks, guess, costs, 20.0))
 
 
 @pytest.mark.parametrize("hint", ["strokes", "box", "start"])

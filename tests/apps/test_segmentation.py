@@ -65,15 +65,6 @@ def test_keep(scene):
     assert not largest[5, 27]
 
 
-def test_soft_strokes_can_be_overridden(scene):
-    scene.strokes[28, 10:12] = 1  # slipped onto the ground
-    hard = segment(scene.image, strokes=scene.strokes).mask
-    soft = segment(scene.image, strokes=scene.strokes, soft_strokes=True).mask
-    assert hard[28, 10:12].all()
-    assert not soft[28, 10:12].any()
-    assert soft[16, 15]
-
-
 def test_scores():
     truth = np.array([[255, 255, 128, 0, 0]], np.uint8)
     marks = np.array([[1, -1, -1, -1, -1]], np.int8)
