@@ -5,7 +5,6 @@ Include the output in bug reports.
 
 import os
 import platform
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from apps.common.command import add_json_option, parsed, parser, write_json
@@ -40,7 +39,7 @@ def _driver() -> str:
 
 
 def facts() -> dict:
-    """Versions by library, system, cores, threads, devices, compiled kernels and warnings."""
+    """Versions by library, system, cores, threads, devices, and compiled kernels."""
     from gridcut.device import cuda_is_available, thread_count
     from gridcut.device.choose import cuda_obstacle
 
@@ -54,7 +53,6 @@ def facts() -> dict:
         "gpu": gpu_facts(),
         "gpu_obstacle": cuda_obstacle(),
         "kernels": kernel_facts(),
-        "warnings": warnings(),
     }
 
 
@@ -73,18 +71,6 @@ def kernel_facts() -> dict:
 
 def _count(folder: Path) -> int:
     return sum(1 for _ in folder.glob("*.nbc"))
-
-
-def warnings() -> list[str]:
-    """What is wrong with this environment."""
-    owners = sorted(set(packages_distributions().get("cv2", ())))
-    if len(owners) < 2:
-        return []
-    wanted = next((owner for owner in owners if "headless" not in owner), owners[0])
-    return [
-        f"{' and '.join(owners)} both install cv2, and the later overwrites the other's files, so that cv2.imshow may "
-        f"fail; to have its windows back: pip install --force-reinstall --no-deps {wanted}"
-    ]
 
 
 def run(argv) -> int:
@@ -108,7 +94,6 @@ def run(argv) -> int:
         ("devices", ", ".join(known["devices"])),
         ("gpu", about),
         ("compiled kernels", _kernel_line(known["kernels"])),
-        *(("warning", text) for text in known["warnings"]),
     ]
     print_lines(*(f"{name:24} {value}" for name, value in rows))
     return 0

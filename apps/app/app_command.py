@@ -79,9 +79,7 @@ def run(argv) -> int:
 
 def _serve(chosen, token) -> int:
     from apps.app.server import PageServer, listen, own_address, serve
-    from apps.common.images import silence_decoders
 
-    silence_decoders()
     sources = _sources(chosen)
     listener = listen(chosen.port, chosen.host)
     app = PageServer(sources, chosen, listener.getsockname()[1], chosen.api, token, own_address(chosen.host))

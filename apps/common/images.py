@@ -17,9 +17,7 @@ import logging
 import os
 import re
 import stat
-import sys
 import threading
-import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -167,20 +165,6 @@ def reading(path, name: str, remedy: str = "pass a complete file"):
         reason = "out of memory" if isinstance(error, MemoryError) else getattr(error, "strerror", None) or str(error)
         reason = " ".join(reason.split())[:300] or type(error).__name__
         raise InputError(f"{name}: cannot read {str(path)!r} ({reason}); {remedy}") from None
-
-
-def silence_decoders() -> None:
-    """Leave standard error to Python: libpng, libtiff and Pillow describe damaged files there, besides their errors.
-
-    For a process of its own, such as the page's server; nothing changes if something replaced sys.stderr.
-    """
-    warnings.filterwarnings("ignore", module="PIL")
-    stream = sys.__stderr__
-    if stream is None or sys.stderr is not stream:
-        return
-    stream.flush()
-    sys.stderr = open(os.dup(2), "w", buffering=1, encoding=stream.encoding, errors="backslashreplace")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def load_array(source, mapped: bool = False) -> np.ndarray:

@@ -34,9 +34,7 @@ __all__ = [
 GC_BGD, GC_FGD, GC_PR_BGD, GC_PR_FGD = 0, 1, 2, 3  # codes of the mask
 GC_INIT_WITH_RECT, GC_INIT_WITH_MASK, GC_EVAL, GC_EVAL_FREEZE_MODEL = 0, 1, 2, 3
 MODEL_SIZE = 65  # OpenCV's mixture of 5 colours: weights, means, covariances
-MAX_SAMPLES = 10_000  # pixels to which the mixtures that are returned are fitted
 COLOURS, COLOUR_SHIFT, COLOUR_PLACES = 512, 5, (64, 8, 1)  # colours that are compared: eight levels of each channel
-_fit_models = cv2.grabCut  # OpenCV's own, also after `cv2.grabCut = apps.compat.cv2.grabCut`
 
 EVERYTHING = ObjectOptions(keep="all")
 
@@ -62,8 +60,7 @@ def grabCut(
     rect : tuple (x, y, width, height)
         Rectangle around the object, with GC_INIT_WITH_RECT only; everything outside is background.
     bgdModel, fgdModel : ndarray of float64 (1, 65), or None
-        Filled with OpenCV's mixtures for both parts of the result, so that OpenCV can continue from it.  Never read:
-        the colour models of each call are fitted to the mask.
+        Neither read nor changed: the colour models of each call are fitted to the mask.
     iterCount : int
         Maximum number of rounds of fitting colours and cutting.  0 only fills the mask and the models.
     mode : int, default GC_EVAL
@@ -78,8 +75,8 @@ def grabCut(
     Raises
     ------
     cv2.error
-        As by OpenCV: for an image, mask or model of another dtype or shape, a mask or model that is read-only, other
-        codes, a rectangle outside the image, and without any object or any background to learn from.
+        As by OpenCV: for an image or mask of another dtype or shape, a mask that is read-only, other codes, a rectangle
+        outside the image, and without any object or any background to learn from.
 
     See Also
     --------
@@ -99,7 +96,7 @@ def grabCut(
         raise _error("image must have CV_8UC3 type")
     if 0 in img.shape:
         raise _error("image is empty")
-    background, foreground = _checked_model("bgdModel", bgdModel), _checked_model("fgdModel", fgdModel)
+    background, foreground = (np.zeros((1, MODEL_SIZE)) if one is None else one for one in (bgdModel, fgdModel))
     try:
         rounds = index(iterCount)
     except TypeError:
@@ -115,7 +112,6 @@ def grabCut(
     if rounds > 0 and (codes > GC_FGD).any():
         is_object = _find(img, codes, is_object, 1 if mode == GC_EVAL_FREEZE_MODEL else rounds, mode)
         codes[codes > GC_FGD] = np.where(is_object, GC_PR_FGD, GC_PR_BGD)[codes > GC_FGD]
-    _fill_models(img, is_object, background, foreground)
     assert mask is not None
     return mask, background, foreground
 
@@ -152,14 +148,6 @@ def _error(text: str) -> Exception:
     return cv2.error(f"cutmatch: {text} in function 'grabCut'")
 
 
-def _checked_model(name: str, model) -> np.ndarray:
-    if model is None or (isinstance(model, np.ndarray) and not model.size):
-        return np.zeros((1, MODEL_SIZE))
-    if not isinstance(model, np.ndarray) or model.dtype != np.float64 or model.size != MODEL_SIZE:
-        raise _error("_model must have CV_64FC1 type, rows == 1 and cols == 13*componentsCount")
-    return _writeable(name, model)
-
-
 def _writeable(name: str, array: np.ndarray) -> np.ndarray:
     if not array.flags.writeable:
         raise _error(f"{name} is read-only, but it is written; pass a copy")
@@ -192,21 +180,3 @@ def _checked_mask(mask, shape) -> np.ndarray:
         raise _error("mask element value must be equal GC_BGD or GC_FGD or GC_PR_BGD or GC_PR_FGD")
     _writeable("mask", mask)
     return mask[..., 0] if mask.ndim == 3 else mask
-
-
-def _fill_models(img, is_object, background, foreground) -> None:
-    """OpenCV's mixtures of both parts, fitted by OpenCV to pixels drawn at regular steps."""
-    if not is_object.any() or is_object.all():
-        return
-    samples, codes = [], []
-    for code, part in ((GC_BGD, ~is_object), (GC_FGD, is_object)):
-        pixels = img[part]
-        pixels = pixels[:: -(-len(pixels) // MAX_SAMPLES)]
-        samples.append(pixels)
-        codes.append(np.full(len(pixels), code, np.uint8))
-    row, row_codes = np.concatenate(samples)[None], np.concatenate(codes)[None]
-    fitted = _fit_models(
-        row, row_codes, (0, 0, 0, 0), np.zeros((1, MODEL_SIZE)), np.zeros((1, MODEL_SIZE)), 0, GC_INIT_WITH_MASK
-    )
-    for model, values in zip((background, foreground), fitted[1:], strict=True):
-        model[...] = values.reshape(model.shape)

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 
 from apps.common.clock import shown_seconds
-from apps.common.errors import print_error
 from apps.common.images import check_same_size, read_codes, read_image, read_photograph, write_image
 from apps.common.stems import stem_of
 from apps.denoising import DATA
@@ -62,8 +61,6 @@ def _denoise_one(job: Job, chosen) -> dict:
         data=chosen.data,
         device=chosen.device,
     )
-    if result.warning:
-        print_error(f"cutmatch denoise: {job.image}: warning: {result.warning}")
     quality = {}
     if truth is not None:
         quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
@@ -71,7 +68,7 @@ def _denoise_one(job: Job, chosen) -> dict:
     write_image(path, _stored(result.image, result.levels > 512), metadata=metadata)
     found = {"kind": result.kind, "noise": round(result.noise, 3), "smoothness": round(result.smoothness, 4)}
     report = report_of({"image": str(job.image)}, shape, result.seconds, {"restored": path}, **found)
-    return report | ({"warning": result.warning} if result.warning else {}) | quality
+    return report | quality
 
 
 def _stored(image, deep: bool):
@@ -86,23 +83,11 @@ def _stored(image, deep: bool):
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the ground truth (H, W, 3).
-
-    PSNR is None for an exact copy, SSIM for an image with a side below 3 pixels.
-    """
+    """PSNR in decibels against the ground truth (H, W, 3); None for an exact copy."""
     import numpy as np
-    from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-    image = np.broadcast_to(image[..., None], truth.shape) if image.ndim == 2 else image
-    same = bool((image == truth).all())
-    side = min(7, *truth.shape[:2])
-    window = side if side % 2 else side - 1
-    similarity = None
-    if window >= 3:
-        similarity = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
-        similarity = round(float(similarity), 5)
-    ratio = float("inf") if same else peak_signal_noise_ratio(truth, image, data_range=1.0)
-    return {"psnr": None if same else round(float(ratio), 3), "ssim": similarity}
+    error = float(np.mean((image.reshape(*truth.shape[:2], -1) - truth) ** 2, dtype=np.float64))
+    return {"psnr": round(float(-10 * np.log10(error)), 3) if error else None}
 
 
 def _line(report) -> str:
@@ -114,16 +99,10 @@ def _line(report) -> str:
 
 
 def _scores(reports) -> str:
-    scored = [report["truth"] for report in reports if "truth" in report]
-    if not scored:
+    pairs = [[report["truth"][when]["psnr"] for when in ("before", "after")] for report in reports if "truth" in report]
+    if not pairs or any(None in pair for pair in pairs):
         return ""
-    text = ""
-    for name, unit in (("psnr", " dB"), ("ssim", "")):
-        pairs = [(s["before"][name], s["after"][name]) for s in scored]
-        if all(value is not None for pair in pairs for value in pair):
-            before, after = (sum(side) / len(side) for side in zip(*pairs, strict=True))
-            text += f"; {name.upper()} {before:.4g}{unit} -> {after:.4g}{unit}"
-    return text
+    return "; PSNR {:.4g} dB -> {:.4g} dB".format(*(sum(side) / len(side) for side in zip(*pairs, strict=True)))
 
 
 PROGRAM = Program("denoise", __doc__, "image", INPUTS, _add_options, _plan)

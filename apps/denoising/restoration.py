@@ -43,8 +43,6 @@ NOISE_FACTOR = 1.05  # smoothness for squared data / standard deviation of the n
 IMPULSE_SMOOTHNESS = 0.5  # for absolute data, a ratio
 BINARY_SMOOTHNESS = 0.8  # for silhouettes, a ratio
 PAGE_SMOOTHNESS = 0.2  # for pages, a ratio: a stroke of one pixel of clear ink is kept
-MAX_VANISHED = 0.001  # share of a value in the result below which nearly all of it is gone ...
-MIN_WISHED = 0.005  # ... if more than this share of the pixels preferred it
 STRIP = 256  # rows
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
 NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
@@ -69,8 +67,6 @@ class Restoration(GridResult):
         Number of values of a pixel, per channel.
     seconds : dict
         Seconds: "total", and "compile", those of compiling kernels.
-    warning : str or None
-        For binary images: that nearly all of black or of white is gone, and the remedy.
     """
 
     image: np.ndarray
@@ -79,7 +75,6 @@ class Restoration(GridResult):
     noise: float
     levels: int
     seconds: dict
-    warning: str | None = None
 
     def _figure(self):
         shown = to_bytes(self.image)
@@ -154,13 +149,14 @@ def denoise(
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be a function of one dict, got {type(callback).__name__}")
     missing = _missing(mask, rgb.shape[:2])
-    is_grey = all((rows == rows[..., :1]).all() for rows in _strips(rgb))
+    is_grey = bool((rgb == rgb[..., :1]).all())
     channels = rgb[..., :1] if is_grey else rgb
     noise = float(np.mean([noise_of(channels[..., c], 255) for c in range(channels.shape[2])]))
     if binary is None:
         binary = is_grey and _is_black_and_white(channels)
     kind = "binary" if binary else "convex"
-    is_deep = kind == "convex" and any(_has_fractions(rows) for rows in _strips(channels))
+    levels_seen = np.float32(255) * channels
+    is_deep = kind == "convex" and bool((np.abs(levels_seen - np.rint(levels_seen)) > 1e-3).any())
     scale = 256 if is_deep else 1
     coupled = kind == "convex" and data == "quadratic" and not is_grey
     mixing = OPPONENT if coupled else np.eye(channels.shape[2])
@@ -191,8 +187,7 @@ def denoise(
         values[rows] = np.clip((levels_found @ OPPONENT if coupled else levels_found) / 255, 0, 1)
     count = 2 if binary else (512 if coupled else 256) * scale
     values = values[..., 0] if values.shape[2] == 1 else values
-    warning = _vanished(preferred, found[0] > 0) if binary else None
-    return Restoration(values, kind, float(smoothness), noise, count, clock.total(), warning)
+    return Restoration(values, kind, float(smoothness), noise, count, clock.total())
 
 
 def _report(callback: Callable[[dict], object], done: int, count: int, state: dict) -> None:
@@ -217,11 +212,6 @@ def _row_ranges(height):
     return [slice(begin, min(begin + STRIP, height)) for begin in range(0, height, STRIP)]
 
 
-def _strips(array):
-    """The array in strips of STRIP rows, so that intermediate results stay small."""
-    return (array[rows] for rows in _row_ranges(array.shape[0]))
-
-
 def _mixed(channels, row, dtype=np.float64, change=None):
     """The weighted sum of the channels in grey levels, after `change` of each strip."""
     mixed = np.empty(channels.shape[:2], dtype)
@@ -231,31 +221,10 @@ def _mixed(channels, row, dtype=np.float64, change=None):
     return mixed
 
 
-def _has_fractions(channels):
-    levels = np.float64(255) * channels
-    return bool((np.abs(levels - np.rint(levels)) > 1e-3).any())
-
-
 def _is_black_and_white(channels):
     """Whether black and white both occur, and nothing else.  Other values would be lost."""
-    black = white = False
-    for rows in _strips(channels):
-        is_black, is_white = rows == 0, rows == 1
-        if not (is_black | is_white).all():
-            return False
-        black, white = black or is_black.any(), white or is_white.any()
-    return bool(black and white)
-
-
-def _vanished(preferred, is_white):
-    """The warning that nearly all of one value is gone, or None."""
-    for name, wished, left in (("black", preferred < 0, ~is_white), ("white", preferred > 0, is_white)):
-        if left.mean() < MAX_VANISHED and wished.mean() > MIN_WISHED:
-            return (
-                f"{100 * wished.mean():.1f} % of the pixels were nearer to {name}, but {100 * left.mean():.2g} % are "
-                f"{name} in the result; use a smaller smoothness to keep details"
-            )
-    return None
+    is_white = channels == 1
+    return bool(is_white.any() and not is_white.all() and (is_white | (channels == 0)).all())
 
 
 def smooth_weights(smoothness: float) -> dict:

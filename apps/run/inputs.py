@@ -93,9 +93,9 @@ def pair_items(given: dict[str, str], truth: str | None, name) -> tuple[list[Ite
 
     given   {option: image or folder}, two entries
     truth   ground truth, or a folder of them
-    name    first and second image -> name of the results; without the second if it does not exist
+    name    first and second image -> name of the results; the second is None for those of a folder
 
-    Raises InputError, naming the arguments, for a folder and an image, and if no image has a partner.
+    Raises InputError, naming the arguments, for a folder and an image; the job of an image does without a partner.
     """
     arguments = tuple(given)
     one, other = map(Path, given.values())
@@ -104,18 +104,10 @@ def pair_items(given: dict[str, str], truth: str | None, name) -> tuple[list[Ite
         folder, single = arguments if folders[0] else arguments[::-1]
         raise InputError(f"{folder} is a folder and {single} is not; pass two images or two folders")
     pairs: list[tuple[Path, Path | None]] = [(one, other)]
-    missing = []
     if folders[0]:
-        images, pairs = images_in(one, arguments[0]), []
+        images = images_in(one, arguments[0])
         check_unique_names(images, arguments[0])
-        for path in images:
-            try:
-                pairs.append((path, companion_of(other, path.stem, arguments[1])))
-            except InputError as error:  # the pair's job will report it
-                pairs.append((path, None))
-                missing.append(error)
-        if len(missing) == len(pairs):
-            raise missing[0]
+        pairs = [(path, None) for path in images]
 
     def job(first, second):
         second = companion_of(other, first.stem, arguments[1]) if second is None else second

