@@ -22,7 +22,7 @@ import numpy as np
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import add_up
 from gridcut.core.grid import Grid, Layout, make_layout
-from gridcut.core.load import INT32_MAX, INT64_MAX, reader
+from gridcut.core.load import INT32_MAX, INT64_MAX, inside, reader
 from gridcut.core.problem import DTYPES, WIDER, check_problem
 from gridcut.core.units import MAX_LOSS, choose_unit, scale_of, units
 from gridcut.device import inner_kernel, plain_kernel
@@ -38,14 +38,16 @@ PLANE, SHIFT = 3, 4  # positions in those of an arc
 
 
 @plain_kernel
-def largest_in_planes(planes, geometry, largest):
-    """Write the largest capacities in use; returns whether all of them are finite and none is negative."""
-    signed = largest.view(np.int64)
+def largest_in_planes(planes, bits, geometry, largest, largest_of):
+    """Write the largest capacities in use; returns whether all of them are finite and none is negative.
+
+    bits, largest_of   `planes` and `largest` as int64: compiling a view takes longer than this function
+    """
     for _ in range(2):
-        largest_bits(planes.view(np.uint64), geometry, largest.view(np.uint64))
+        largest_bits(bits, geometry, largest_of)
         bad = 0
         for t in range(largest.size):
-            bad += 0 if signed[t] >= 0 and largest[t] < np.inf else 1
+            bad += 0 if largest_of[t] >= 0 and largest[t] < np.inf else 1
         if bad == 0:
             return True
         for i in range(planes.size):
@@ -64,7 +66,7 @@ def largest_bits(bits, geometry, largest):
     for t in range(2):
         top = np.uint64(0)
         for i in range(t * pixels, (t + 1) * pixels):
-            value = bits[np.uint64(i)]
+            value = np.uint64(bits[np.uint64(i)])
             top = value if value > top else top
         largest[t] = top
     for k in range(largest.size - 2):
@@ -73,11 +75,12 @@ def largest_bits(bits, geometry, largest):
         top = np.uint64(0)
         if geometry[a + PLANE] >= 0:
             start = geometry[a + PLANE] * pixels + geometry[a + SHIFT]
-            for z in range(max(0, -o0), min(d0, d0 - o0)):
-                for y in range(max(0, -o1), min(d1, d1 - o1)):
+            begin, end = inside(d2, o2)
+            for z in range(*inside(d0, o0)):
+                for y in range(*inside(d1, o1)):
                     line = start + (z * d1 + y) * d2
-                    for i in range(line + max(0, -o2), line + min(d2, d2 - o2)):
-                        value = bits[np.uint64(i)]
+                    for i in range(line + begin, line + end):
+                        value = np.uint64(bits[np.uint64(i)])
                         top = value if value > top else top
         largest[2 + k] = top
 
@@ -102,12 +105,13 @@ def load_planes(planes, scale, geometry, excess, residual):
             continue
         o0, o1, o2 = geometry[a], geometry[a + 1], geometry[a + 2]
         start = geometry[a + PLANE] * pixels + geometry[a + SHIFT]
-        for z in range(max(0, -o0), min(d0, d0 - o0)):
-            for y in range(max(0, -o1), min(d1, d1 - o1)):
+        begin, end = inside(d2, o2)
+        for z in range(*inside(d0, o0)):
+            for y in range(*inside(d1, o1)):
                 i = start + (z * d1 + y) * d2
                 r = (head + z * s0 + y * s1) * arcs + k
                 # Indices that are never negative: as uint64, they need no test by numba.
-                for x in range(max(0, -o2), min(d2, d2 - o2)):
+                for x in range(begin, end):
                     residual[np.uint64(r + x * arcs)] = units(planes[np.uint64(i + x)], scale)
 
 
@@ -136,10 +140,11 @@ def read_cut(planes, geometry, label, labels, totals):
         if geometry[a + PLANE] >= 0:
             start = geometry[a + PLANE] * pixels + geometry[a + SHIFT]
             ahead = (o0 * d1 + o1) * d2 + o2
-            for z in range(max(0, -o0), min(d0, d0 - o0)):
-                for y in range(max(0, -o1), min(d1, d1 - o1)):
+            begin, end = inside(d2, o2)
+            for z in range(*inside(d0, o0)):
+                for y in range(*inside(d1, o1)):
                     line = (z * d1 + y) * d2
-                    for i in range(line + max(0, -o2), line + min(d2, d2 - o2)):
+                    for i in range(line + begin, line + end):
                         crosses = labels[np.uint64(i)] > labels[np.uint64(i + ahead)]
                         value = planes[np.uint64(start + i)]
                         total += value if crosses else zero
@@ -186,9 +191,9 @@ def solve_planes(planes, scale, geometry, steps, excess, residual, lists, marks,
 
 
 @plain_kernel
-def check_and_solve_planes(planes, limit, geometry, steps, excess, residual, lists, marks, labels, totals):
+def check_and_solve_planes(planes, bits, limit, geometry, steps, excess, residual, lists, marks, labels, totals, tops):
     """`solve_planes` of integers, if the largest ones are valid and their sum is at most `limit`; else TOO_LARGE."""
-    if not largest_in_planes(planes, geometry, totals):
+    if not largest_in_planes(planes, bits, geometry, totals, tops):
         return TOO_LARGE, TOO_LARGE
     rest = limit
     for largest in totals:
@@ -288,13 +293,13 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     layout, geometry, steps, pixels = plan
     size = len(arrays) * pixels
     numbers = buffer.take(size)
-    flat = numbers[:size].view(np.float64 if is_float else np.int64)
+    bits, tops = numbers[:size], np.empty(2 + layout.arcs, np.int64)
+    flat, totals = (bits.view(np.float64), tops.view(np.float64)) if is_float else (bits, tops)
     if is_scalar:
         for plane, array in zip(flat.reshape(len(arrays), *shape), arrays, strict=True):
             plane[...] = array
     else:
         np.concatenate(arrays, out=flat.reshape(len(arrays) * shape[0], *shape[1:]))
-    totals = np.empty(2 + layout.arcs, flat.dtype)
     labels = np.empty(shape, bool)
     unit: float | int = 1
     dtype: Any = np.int32
@@ -304,9 +309,11 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     memory = lists, np.empty((2, layout.size), np.uint8), labels.reshape(-1), totals
     if not is_float:
         excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
-        augmentations, repaired = check_and_solve_planes(flat, INT32_MAX, geometry, steps, excess, residual, *memory)
+        augmentations, repaired = check_and_solve_planes(
+            flat, bits, INT32_MAX, geometry, steps, excess, residual, *memory, tops
+        )
     if augmentations == TOO_LARGE:
-        if not largest_in_planes(flat, geometry, totals):
+        if not largest_in_planes(flat, bits, geometry, totals, tops):
             return None
         largest = totals.tolist()
         scale = None
