@@ -20,7 +20,6 @@ from apps.segmentation.strokes import parse_box
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
 KINDS = ("mask", "overlay", "cutout")  # files of a clip
 DEFAULT_KINDS = ("mask", "overlay")
-MAX_LISTED = 3  # key frames in a line, with the frames that follow them
 MIN_DIGITS = 4  # of a frame's number in the names of results
 
 
@@ -120,21 +119,13 @@ def line(report) -> str:
     rows = report["frames"]
     share = 100.0 * sum(row["object_pixels"] for row in rows) / (len(rows) * report["width"] * report["height"])
     keys = len(report["key_frames"])
-    listed = ", ".join(_followers(rows, key) for key in report["key_frames"][1 : MAX_LISTED + 1])
     empty = sum(row["object_pixels"] == 0 for row in rows)
-    follow = f" ({listed}{', ...' if keys > MAX_LISTED + 1 else ''})" if listed else ""
     lost = f", none in {empty} frames (add strokes there)" if empty else ""
     return (
         f"{report['image']}: {report['width']}x{report['height']}, {len(rows)} frames, {keys} key "
-        f"frame{'s' * (keys > 1)}{follow}, object {share:.1f} %{lost}, {report['seconds']['total']:.2f} s, "
+        f"frame{'s' * (keys > 1)}, object {share:.1f} %{lost}, {report['seconds']['total']:.2f} s, "
         f"{report['seconds']['total'] / len(rows):.3f} s per frame -> {next(iter(report['files'].values()))}"
     )
-
-
-def _followers(rows, key: int) -> str:
-    """The frames that follow a key frame, or contain a correction of it, as text."""
-    frames = [row["frame"] for row in rows if row["key_frame"] == key]
-    return f"{frames[0]} to {frames[-1]} follow {key}"
 
 
 def stroke_files(strokes: Path, option: str, names: list[str]) -> dict[int, Path]:

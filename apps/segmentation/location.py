@@ -98,23 +98,21 @@ def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str
             )
 
 
-def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Hints":
+def read_location(hints: dict, chosen: Namespace, rgb) -> "Hints":
     """Read the hints of a job for an image, RGB (H, W, 3); InputError as the readers raise.
 
     hints       files by option; a box as four integers
     rgb         float in [0, 1], or uint8
-    values      of the stroke image, as `strokes.codes_and_colours` returns them, if it has been read
 
     A file may have lost the paint of a colour, so strokes alone must be of both kinds.
     """
     from apps.common.images import to_bytes
     from apps.segmentation.hints import ObjectOptions, combine, read_mask
-    from apps.segmentation.strokes import check_marks, codes_and_colours, read_strokes, read_trimap
+    from apps.segmentation.strokes import check_marks, read_strokes, read_trimap
 
     strokes, name = None, "--strokes"
     if "strokes" in hints:
-        values = codes_and_colours(hints["strokes"], name) if values is None else values
-        strokes = read_strokes(hints["strokes"], chosen.encoding, to_bytes(rgb), values)
+        strokes = read_strokes(hints["strokes"], chosen.encoding, to_bytes(rgb))
     elif "trimap" in hints:
         strokes, name = read_trimap(hints["trimap"]), "--trimap"
     mask = read_mask(hints["start"]) if "start" in hints else None

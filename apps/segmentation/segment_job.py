@@ -6,7 +6,6 @@ what solves it, and a function that says what of the result is written and repor
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +22,6 @@ from apps.run.program import mean_scores, report_of
 from apps.segmentation import BAND, SPACING
 from apps.segmentation.location import read_location
 from apps.segmentation.result_files import Found, annotations_of, check_kinds, contents_of, encoded_legend, files_of
-from apps.segmentation.strokes import codes_and_colours
 from apps.volumes.volume_files import is_volume, read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry
 
@@ -93,12 +91,9 @@ def _read(job: Job, chosen) -> Steps:
 
 def _of_object(job: Job, chosen) -> Steps:
     """One object in an image."""
-    pool = ThreadPoolExecutor(2, "cutmatch-read")  # decoding the files does not have to wait for the imports
-    reading = pool.submit(read_photograph, job.image, keep_bytes=True)
-    file = job.files.get("strokes")
-    reading_strokes = pool.submit(lambda: file and codes_and_colours(file, "--strokes"))
-    pool.shutdown(wait=False)
     from apps.common.row_blocks import concurrently
+
+    read = concurrently(partial(read_photograph, job.image, keep_bytes=True))  # decoding need not wait for the imports
     from apps.segmentation.colour_models import prepare_lab
     from apps.segmentation.fit import find_labels
     from apps.segmentation.hints import remarks_on
@@ -106,10 +101,9 @@ def _of_object(job: Job, chosen) -> Steps:
     from apps.segmentation.mask_scores import read_truth, score
     from apps.segmentation.model import ImageView
 
-    rgb, metadata = reading.result()
-    strokes = reading_strokes.result()
+    rgb, metadata = read()
     concurrently(prepare_lab)
-    hints = read_location(job.files, chosen, rgb, strokes)
+    hints = read_location(job.files, chosen, rgb)
     truth = read_truth(job.files["truth"]) if "truth" in job.files else None
     if truth is not None:
         check_same_size(truth, rgb.shape[:2], "--truth")

@@ -77,14 +77,13 @@ REMEDY = (
 )
 
 
-def read_strokes(path, encoding: str = "auto", image=None, values=None) -> np.ndarray:
+def read_strokes(path, encoding: str = "auto", image=None) -> np.ndarray:
     """Read the marks of a stroke image; InputError for an unreadable file, unknown values, or no strokes.
 
-    image    uint8 RGB (H, W, 3) of the photograph, to recognise strokes painted on a copy of it
-    values   the result of `codes_and_colours`, if the file has been read
+    image   uint8 RGB (H, W, 3) of the photograph, to recognise strokes painted on a copy of it
     """
     name = f"--strokes: {str(path)!r}"
-    codes, colours = codes_and_colours(path, "--strokes") if values is None else values
+    codes, colours = codes_and_colours(path, "--strokes")
     return marks_of(codes, encoding, name, image, colours)
 
 

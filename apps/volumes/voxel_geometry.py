@@ -18,9 +18,7 @@ FORMATS = {
     "MetaImage": (".mha", ".mhd"),
     "DICOM": (".dcm", ".ima", ".dicom"),
 }
-TOLERANCE = (
-    0.1  # two grids are the same if no part of the geometry displaces a corner by more of a voxel's shortest side
-)
+TOLERANCE = 0.1  # of a voxel's shortest side: by how much spacing, origin or direction may displace a corner
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "nm": 1e-9, "Å": 1e-10, "inch": 0.0254}
 SPELLINGS: dict[str, str | None] = {  # in lower case
     **dict.fromkeys(("", "pixel", "pixels", "voxel", "null", "none")),
