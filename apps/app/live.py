@@ -4,7 +4,7 @@ An image is shown as soon as it is read; its session, which may have to compile 
 tab that draws on it are queued as edits.  One thread, which all images share, applies them in the order in which they
 arrived; parts of a stroke that waited are joined first.  A stroke is in the session's file before it is confirmed.
 After an edit the session goes on computing in a thread of its own; whenever its labels have changed, the tab gets them.
-In a pause the cut is certified, and the labels are added to the file.
+In a pause the cut is certified.
 """
 
 import asyncio
@@ -62,7 +62,6 @@ from apps.warmup import warmup_jobs
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
-SAVE_DELAY = 2.0  # seconds without an edit until the labels are added to the file
 COUNT_DELAY = 0.5  # seconds between two counts of compiled kernels
 
 
@@ -224,8 +223,6 @@ class LiveImage:
                 if size <= CERTIFY_PIXELS and await self._is_pause(CERTIFY_DELAY):
                     await asyncio.to_thread(self.session.result)
                     await self._show()
-                if await self._is_pause(SAVE_DELAY):
-                    await asyncio.to_thread(self.session.store_labels)
             except Exception as error:
                 self._send_error(error)
 

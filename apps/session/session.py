@@ -10,7 +10,6 @@ before it, and the next call answers them again.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,12 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, check_number
-from apps.common.errors import OutputError
 from apps.common.images import InputError, check_same_size, to_rgb
 from apps.common.uncopied import Uncopied
 from apps.segmentation import SPACING
 from apps.segmentation.connected_parts import tidied
-from apps.segmentation.hints import ObjectOptions
 from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
 from apps.session.canvas import Canvas, Overlay
@@ -58,7 +55,7 @@ from apps.session.session_records import (
     objects_of,
     paste,
 )
-from apps.session.store import Store, Stored
+from apps.session.store import Store
 from apps.session.volume_answers import VolumeAnswers
 from apps.volumes.voxel_geometry import Volume
 from gridcut.device import DeviceName, cuda_is_available
@@ -739,9 +736,6 @@ class Session(Uncopied):
 
     def close(self) -> None:
         """Stop the work in the background, and wait for its end; let others use the file of a session that is kept."""
-        if self.store is not None:
-            with contextlib.suppress(OutputError):  # they can be found again
-                self.store_labels()
         self._worker.stop()
         if self.store is not None:
             self.store.close()
@@ -754,22 +748,13 @@ class Session(Uncopied):
 
     # Files
 
-    def store_labels(self) -> None:
-        """Add the labels to the file of a session that is kept in one."""
-        with self._lock:
-            history, labels = self._history, self.labels
-        if self.store is not None:
-            self.store.add_labels(history, labels)
-
     def save(self, path: str | Path, name: str = "image") -> None:
-        """Write the records, what `undo` and `redo` could restore, and the labels to a file, as a whole.
+        """Write the records, and what `undo` and `redo` could restore, to a file, as a whole.
 
         `name` is that of the image, for messages.
         """
-        with self._lock:
-            stored = Stored(self._history, self._options, self.labels)
         with Store(path, replaces=True) as store:
-            store.begin(name, self._stored_pixels, self.shape, stored, "started")
+            store.begin(name, self._stored_pixels, self.shape, self._history, self._keep, "started")
 
     @classmethod
     def load(
@@ -806,8 +791,7 @@ class Session(Uncopied):
                 session = cls._stored(store, image, spacing, options)
             else:
                 session = cls(image, spacing, **options)
-                stored = Stored(session._history, session._options)
-                store.begin(name, session._stored_pixels, session.shape, stored, "new")
+                store.begin(name, session._stored_pixels, session.shape, session._history, session._keep, "new")
             store.hold()
         except BaseException:
             store.close()
@@ -817,15 +801,10 @@ class Session(Uncopied):
 
     @classmethod
     def _stored(cls, store: Store, image, spacing, options: dict) -> Session:
-        keep = "all" if store.options.keep == "all" else "touching"
-        session = cls(image, spacing, **{"keep": keep, **options})
+        session = cls(image, spacing, **{"keep": store.parts, **options})
         with session._lock:
-            session._change_to(store.read(session._stored_pixels, session.shape).history)
+            session._change_to(store.read(session._stored_pixels, session.shape))
         return session
-
-    @property
-    def _options(self) -> ObjectOptions:
-        return ObjectOptions("all" if self._keep == "all" else None)
 
     @property
     def _stored_pixels(self) -> np.ndarray:

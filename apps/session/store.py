@@ -1,8 +1,7 @@
 """Sessions on disk: an SQLite file for each image, with what was drawn on it.
 
     about     key, value: "image" (name, shape and digest of the pixels), "options",
-              "state" (new, started, or done and approved: results were written since), and "labels", unless an edit
-              came after they were found
+              "state" (new, started, or done and approved: results were written since)
     records   list (0 in effect, 1 undone), place in it, the record as JSON, and the values of its mask
 
 A session that is kept in its file commits every edit before it counts, to the write-ahead log beside the file.  So the
@@ -19,7 +18,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,9 +25,7 @@ from apps.common.errors import BAD_INPUT, SOME_FAILED, InputError, OutputError
 from apps.common.images import to_bytes
 from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
-from apps.segmentation.hints import ObjectOptions
 from apps.session.session_records import (
-    PackedMask,
     Record,
     RecordHistory,
     Stroke,
@@ -48,26 +44,12 @@ TABLES = (
     f"PRAGMA application_id = {FORMAT}",
     f"PRAGMA user_version = {VERSION}",
 )
-# Of a connection; the log is written to the file in pauses, as waiting for the disk takes long.
-SETTINGS = "trusted_schema = OFF", "locking_mode = EXCLUSIVE", "synchronous = NORMAL", "wal_autocheckpoint = 20000"
+SETTINGS = "trusted_schema = OFF", "locking_mode = EXCLUSIVE", "synchronous = NORMAL"  # of a connection
 WAIT = 0.5  # seconds for a process that reads or writes a whole file
 DONE, APPROVED = "done", "approved"  # states of a session with results
 DAMAGED = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, zlib.error)
 FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
-
-
-class Stored(NamedTuple):
-    """What a file says about the objects of an image.
-
-    history   the records, and those that were undone
-    options   of a single object
-    labels    found for these records, of the image's shape; None if they have to be found again
-    """
-
-    history: RecordHistory
-    options: ObjectOptions = ObjectOptions()
-    labels: np.ndarray | None = None
 
 
 class NoSession(InputError):
@@ -88,10 +70,9 @@ class Store(Uncopied):
     def __init__(self, path: str | Path, option: str = "path", can_make: bool = False, replaces: bool = False):
         self.path, self._can_make = Path(path), can_make or replaces
         self._option, self._name = option, f"{option}: {str(path)!r}"
-        self._lock = threading.RLock()  # edits, and the thread that adds labels
+        self._lock = threading.RLock()  # edits, and the thread that closes
         self._kept = RecordHistory()  # what the file holds
         self._fixed: dict[str, str] = {}  # what edits do not change in it
-        self._is_closed = self._has_labels = False
         self.state = ""  # of a file without a session
         try:
             self._open()
@@ -139,29 +120,27 @@ class Store(Uncopied):
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("PRAGMA journal_mode = DELETE")  # one file, also for readers that cannot write
             self._db.close()
-            self._is_closed = True
         if self._can_make and self.state in ("", "new") and not self._is_missing():
             self.path.unlink()
 
     # Reading
 
     @property
-    def options(self) -> ObjectOptions:
-        """The options of the session."""
+    def parts(self) -> str:
+        """The parts of objects that the session keeps, "touching" or "all"."""
         with self._reported():
             try:
-                return ObjectOptions(json.loads(self._about()["options"])["keep"])
+                return "all" if json.loads(self._about()["options"])["keep"] == "all" else "touching"
             except DAMAGED as error:
                 raise self._damaged(error) from None
 
-    def read(self, pixels: np.ndarray, shape: tuple[int, ...]) -> Stored:
+    def read(self, pixels: np.ndarray, shape: tuple[int, ...]) -> RecordHistory:
         """The session of an image of a shape, RGB, or of a volume; InputError for one of another, or a damaged one."""
         with self._reported():
             about = self._about()
             rows = self._db.execute("SELECT list, content, pixels FROM records ORDER BY list, place").fetchall()
             sound = self._db.execute("PRAGMA quick_check").fetchone()[0]
         lists: tuple[list[Record], list[Record]] = [], []
-        labels = None
         try:
             if sound != "ok":
                 raise ValueError(sound)
@@ -171,9 +150,6 @@ class Store(Uncopied):
             is_same = of == shape and digest == digest_of(pixels, shape)
             for number, content, values in rows if is_same else ():
                 lists[number].append(from_json(json.loads(content), shape, values))
-            self._has_labels = "labels" in about
-            if is_same and self._has_labels:
-                labels = PackedMask(shape, "|u1", about["labels"]).values()
         except DAMAGED as error:
             raise self._damaged(error) from None
         if not is_same:
@@ -182,29 +158,26 @@ class Store(Uncopied):
         if lists[0] and isinstance(last := lists[0][-1], Stroke) and last.is_part:  # its end was never drawn
             lists[0][-1] = replace(last, is_part=False)
         self._kept = RecordHistory(tuple(lists[0]), tuple(lists[1]))
-        return Stored(self._kept, self.options, labels)
+        return self._kept
 
     def _about(self) -> dict:
         return dict(self._db.execute("SELECT key, value FROM about"))
 
     # Writing
 
-    def begin(self, name: str, pixels: np.ndarray, shape: tuple[int, ...], stored: Stored, state: str) -> None:
-        """Replace the content by a session; `name` is that of the image."""
+    def begin(self, name: str, pixels: np.ndarray, shape, history: RecordHistory, parts: str, state: str) -> None:
+        """Replace the content by a session; `name` is that of the image, and `parts` are those to keep."""
         image = {"name": name, "shape": shape, "digest": digest_of(pixels, shape)}
-        options = json.dumps(stored.options._asdict())
-        self._fixed = {"image": json.dumps(image), "options": options}
-        self._begin(stored, state)
+        self._fixed = {"image": json.dumps(image), "options": json.dumps({"keep": parts})}
+        self._begin(history, state)
 
-    def _begin(self, stored: Stored, state: str) -> None:
+    def _begin(self, history: RecordHistory, state: str) -> None:
         with self._writing() as db:
             for line in TABLES:
                 db.execute(line)
             self._note(**self._fixed, state=state)
-            if stored.labels is not None:
-                self._note(labels=_packed(stored.labels))
-            self._add(RecordHistory(), stored.history)
-        self._kept, self.state = stored.history, state
+            self._add(RecordHistory(), history)
+        self._kept, self.state = history, state
 
     def hold(self) -> None:
         """Commit edits to the log from now on."""
@@ -219,27 +192,14 @@ class Store(Uncopied):
             with self._lock:
                 self._db.close()
                 self._open()
-            self._begin(Stored(history), "started")
+            self._begin(history, "started")
             self.hold()
             return
-        with self._writing() as db:
+        with self._writing():
             self._add(self._kept, history)
-            if self.state != "started" or self._has_labels:  # otherwise a stroke would write twice as many pages
+            if self.state != "started":  # otherwise a stroke would write twice as many pages
                 self._note(state="started")
-                db.execute("DELETE FROM about WHERE key = 'labels'")
-        self._kept, self.state, self._has_labels = history, "started", False
-
-    def add_labels(self, history: RecordHistory, labels: np.ndarray) -> None:
-        """Add the labels found for a history, unless an edit came after it, or the file was closed; empty the log."""
-        content = _packed(labels)
-        with self._lock:
-            if self._is_closed or self._kept[:2] != history[:2] or self.state == "new":
-                return
-            with self._writing():
-                self._note(labels=content)
-                self._has_labels = True
-            with self._reported():
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._kept, self.state = history, "started"
 
     def mark(self, state: str) -> None:
         """Note that results were written, and perhaps approved: DONE or APPROVED."""
@@ -257,7 +217,7 @@ class Store(Uncopied):
             rows = ((number, place, *_row(record)) for place, record in enumerate(now[same:], same))
             self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
 
-    def _note(self, **about: str | bytes) -> None:
+    def _note(self, **about: str) -> None:
         self._db.executemany("REPLACE INTO about VALUES (?, ?)", about.items())
 
     def _is_missing(self) -> bool:
@@ -342,7 +302,3 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
 def _row(record: Record) -> tuple[str, bytes | None]:
     pixels = getattr(record, "pixels", None)
     return json.dumps(as_json(record), separators=(",", ":")), None if pixels is None else pixels.data
-
-
-def _packed(labels: np.ndarray) -> bytes:
-    return PackedMask.of(labels.astype(np.uint8)).data

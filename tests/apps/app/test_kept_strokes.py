@@ -1,10 +1,7 @@
 """Strokes on disk: a server that is killed, full disks, other programs, and the results beside them."""
 
-import contextlib
 import shutil
 import signal
-import sqlite3
-import time
 
 import cv2
 import numpy as np
@@ -81,20 +78,6 @@ def test_an_image_is_open_once(served, connect):
     text = second.until(lambda m: m["type"] == "unreadable")["text"]
     assert "in use by another process" in text
     assert "\n" not in text
-
-
-def test_the_labels_follow_in_a_pause(served, connect, files, monkeypatch):
-    monkeypatch.setattr("apps.app.live.SAVE_DELAY", 0.05)
-    page = connect(served())
-    page.open()
-    page.draw()
-    end, found = time.monotonic() + TIMEOUT, False
-    while not found:
-        assert time.monotonic() < end
-        time.sleep(0.1)
-        out = copied(files / "out", files / "copy")
-        with contextlib.closing(sqlite3.connect(out / "photo-session.sqlite")) as file:
-            found = file.execute("SELECT 1 FROM about WHERE key = 'labels'").fetchone()
 
 
 def test_results_of_a_session_that_is_continued_are_replaced(served, connect, files, monkeypatch):

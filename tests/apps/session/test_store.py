@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -94,18 +93,6 @@ def test_a_file_without_edits_is_removed(tmp_path):
     assert not list((tmp_path / "new").iterdir())
 
 
-def test_a_file_is_closed_while_a_thread_adds_labels(tmp_path):
-    """SQLite would end the process."""
-    for number in range(20):
-        session = opened(tmp_path / f"{number}.sqlite")
-        session.stroke([(24, 20), (32, 20)], 2)
-        store, history = session.store, session._history
-        with ThreadPoolExecutor(4) as pool:
-            added = [pool.submit(store.add_labels, history, TRUTH.astype(np.uint8)) for _ in range(40)]
-            store.close()
-            assert [one.result() for one in added] == [None] * 40
-
-
 OTHER = """
 import sys
 from tests.apps.session.test_store import opened
@@ -176,7 +163,6 @@ DAMAGE = {
     "table": "DROP TABLE records",
     "image": "DELETE FROM about WHERE key = 'image'",
     "options": "UPDATE about SET value = '{\"kept\": \"all\"}' WHERE key = 'options'",
-    "labels": "REPLACE INTO about VALUES ('labels', x'00')",
     "no JSON": "UPDATE records SET content = '{'",
     "no mask": 'INSERT INTO records VALUES (0, 9, \'{"kind": "start"}\', NULL)',
     "kind": 'UPDATE records SET content = \'{"kind": "lasso"}\' WHERE place = 0',
