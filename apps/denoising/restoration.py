@@ -22,9 +22,7 @@ the nearest seen value decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -89,7 +87,6 @@ def denoise(
     smoothness: float | None = None,
     data: str = DATA[0],
     device: DeviceName = "auto",
-    callback: Callable[[dict], None] | None = None,
 ) -> Restoration:
     """Restore a noisy or damaged image, or fill its holes.
 
@@ -109,8 +106,6 @@ def denoise(
         Data term: the squared change of a pixel (Gaussian noise), or its absolute value (outliers).
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
-    callback : callable, optional
-        Called with {"phase": "cuts", "done": share, "of": 1} as the work proceeds.
 
     Returns
     -------
@@ -146,8 +141,6 @@ def denoise(
             raise InputError(f"smoothness must be from 0 to 10000, got {smoothness}")
     if data not in DATA:
         raise InputError(f"data must be one of {', '.join(DATA)}, got {data!r}")
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback must be a function of one dict, got {type(callback).__name__}")
     missing = _missing(mask, rgb.shape[:2])
     is_grey = bool((rgb == rgb[..., :1]).all())
     channels = rgb[..., :1] if is_grey else rgb
@@ -173,14 +166,11 @@ def denoise(
     nearest = _nearest_places(missing) if kind != "binary" else None
 
     found = []
-    for done, row in enumerate(mixing):
-        progress = None if callback is None else partial(_report, callback, done, len(mixing))
+    for row in mixing:
         if kind == "binary":
             found.append(_binary(preferred, smoothness, device))
         else:
-            found.append(_convex(channels, row, missing, nearest, smoothness, data, scale, device, progress))
-        if progress is not None:
-            progress({"phase": "cuts", "done": 1, "of": 1})
+            found.append(_convex(channels, row, missing, nearest, smoothness, data, scale, device))
     values = np.empty((*rgb.shape[:2], len(found)), np.float32)
     for rows in _row_ranges(values.shape[0]):
         levels_found = np.stack([channel[rows] for channel in found], axis=-1) / np.float64(scale)
@@ -188,11 +178,6 @@ def denoise(
     count = 2 if binary else (512 if coupled else 256) * scale
     values = values[..., 0] if values.shape[2] == 1 else values
     return Restoration(values, kind, float(smoothness), noise, count, clock.total())
-
-
-def _report(callback: Callable[[dict], object], done: int, count: int, state: dict) -> None:
-    """Report the progress of all channels, of which `done` are complete."""
-    callback({**state, "done": (done + state["done"] / state["of"]) / count, "of": 1})
 
 
 def noise_of(channel: np.ndarray, scale: float = 1) -> float:
@@ -239,7 +224,7 @@ def _binary(preferred, smoothness, device):
     return np.uint8(255) * total_variation(term, 2, smooth_weights(smoothness), device).astype(np.uint8)
 
 
-def _convex(channels, row, missing, nearest, smoothness, data, scale, device, callback):
+def _convex(channels, row, missing, nearest, smoothness, data, scale, device):
     """The channel of weights `row`, in 1 / scale of a grey level; int16 or int32."""
     is_quadratic = data == "quadratic"
     per_level = 2 * UNIT if is_quadratic else 1
@@ -256,7 +241,7 @@ def _convex(channels, row, missing, nearest, smoothness, data, scale, device, ca
         seen[missing] = seen[nearest] // per_level
     term = DataTerm(seen, is_quadratic, UNIT, None if nearest is None else missing)
     weights = smooth_weights(smoothness * (scale if is_quadratic else 1))
-    found = total_variation(term, 1 << (last - first).bit_length(), weights, device, callback)
+    found = total_variation(term, 1 << (last - first).bit_length(), weights, device)
     if max(last, -first) >= 2**15:
         found = found.astype(np.int32)
     found += found.dtype.type(first)

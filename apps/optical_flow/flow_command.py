@@ -18,7 +18,6 @@ Each pair writes two files to the --out folder, under the first frame's name, an
   colour    NAME-colour.png: the Middlebury colour wheel, up to --max-motion
   error     NAME-error.png: the distance to --truth; by default with --truth
   arrows    NAME-arrows.png: the motion on the frame
-  warped    NAME-warped.png: the second frame warped onto the first
   matches   NAME-matches.csv: the sparse matches
 """
 
@@ -42,9 +41,9 @@ from apps.run.program import Program, Work, report_of
 
 INPUTS = ("frames", "truth")
 PAIRS_AT_ONCE = 2  # of a sequence
-FORMATS = ("flo", "kitti", "npz")
-SUFFIXES = {"flo": ".flo", "kitti": "-flow.png", "npz": ".npz", "matches": "-matches.csv"}
-KINDS = ("flow", "colour", "error", "arrows", "warped", "matches")
+FORMATS = ("flo", "npz")
+SUFFIXES = {"flo": ".flo", "npz": ".npz", "matches": "-matches.csv"}
+KINDS = ("flow", "colour", "error", "arrows", "matches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Pair:
 
 def _add_options(options) -> None:
     options.add_argument("frames", nargs="+", help="two frames, or one folder, video or stack of frames")
-    options.add_argument("--truth", metavar="FILE", help="true flow (.flo, KITTI .png, .npz), or a folder of them")
+    options.add_argument("--truth", metavar="FILE", help="true flow (.flo, KITTI .png), or a folder of them")
     written = f"files to write: some of {','.join(KINDS)}, or all (default: flow,colour, and with --truth error)"
     options.add_argument("--write", metavar="KIND,...", help=written)
     options.add_argument("--format", choices=FORMATS, default="flo", help="format of the flow file")
@@ -181,7 +180,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     from apps.optical_flow.flow_scores import score_flow
 
     frames = pair.first_frame, pair.second_frame
-    first, second = (frame.rgb for frame in frames)
+    first = pair.first_frame.rgb
     truth: Any = None
     known: Any = None
     if pair.truth is not None:
@@ -196,12 +195,11 @@ def _flow_one(pair: Pair, chosen) -> dict:
         "colour": lambda: flow_figures.keyed_figure(result.flow, chosen.max_motion or largest),
         "error": lambda: flow_figures.error_figure(result.flow, truth, known),
         "arrows": lambda: flow_figures.arrows(first, result.flow, result.valid, chosen.max_motion),
-        "warped": lambda: flow_figures.warped_image(second, result.flow),
     }
     files = _files(pair.name, chosen)
     figures = {kind: draw[kind]() for kind in files if kind in draw}
     if "flow" in files:
-        # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
+        # The other format cannot hold both the flow at uncertain pixels and that they are uncertain.
         valid = result.valid if chosen.format == "npz" else None
         write_bytes(files["flow"], encoded_flow(files["flow"], result.flow, valid))
     for kind, pixels in figures.items():

@@ -1,4 +1,4 @@
-"""Figures of a flow: the Middlebury colour wheel, arrows, the warped second frame, and the error.
+"""Figures of a flow: the Middlebury colour wheel, arrows, and the error.
 
 The wheel is that of Baker et al. [1]: hue encodes the direction, saturation the length relative to the maximum.
 Vectors above the maximum are dimmed, and unknown pixels are black.
@@ -128,16 +128,6 @@ def arrows(
         for paint, thick in (((0, 0, 0), 3 * thin), (colours[k].tolist(), thin)):  # visible on any background
             cv2.arrowedLine(figure, *ends, paint, thick, cv2.LINE_AA, SUBPIXEL_BITS, tip)
     return figure if factor == 1 else in_corner(figure, caption(f"arrows x {factor}", letter_height(figure.shape)))
-
-
-def warped_image(second: np.ndarray, flow: np.ndarray) -> np.ndarray:
-    """Warp the second frame, RGB in [0, 1], onto the first; black where the flow leaves the frame; uint8 RGB."""
-    from apps.optical_flow.refine import warp
-
-    seen, inside = warp(np.asarray(second, np.float32), np.asarray(flow, np.float32))
-    figure = to_bytes(seen)
-    figure[~inside] = 0
-    return figure
 
 
 def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None):

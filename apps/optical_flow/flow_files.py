@@ -1,11 +1,10 @@
-"""Read and encode flow files.
+"""Read flow files of Middlebury and KITTI, and encode those of `cutmatch flow`.
 
     .flo         float32 202021.25, int32 width, int32 height, then x and y motion row by row, little endian; a
                  component above 1e9 means unknown (Middlebury)
     .png         three channels of 16 bits: x * 64 + 2^15, y * 64 + 2^15, 1 where known (KITTI); steps of 1/64 pixel,
                  -512 to just below 512
-    .npz         array `flow` (H, W, 2), float32, NaN where unknown, and perhaps `valid` (H, W); as written here, the
-                 flow is not blanked where `valid` is False
+    .npz         arrays `flow` (H, W, 2), float32, which is not blanked where `valid` (H, W) is False; not read
 
 Reading checks the magic number, the size and the length of the file.
 """
@@ -16,13 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError, deep_png, is_deep_png, read_bytes, reading
-from apps.common.writing import encoded_image
 
 FLO_MAGIC = np.float32(202021.25)
 UNKNOWN = np.float32(1e10)  # as written to .flo
 UNKNOWN_ABOVE = 1e9  # a larger component in a .flo file means unknown
 KITTI_STEP, KITTI_ZERO = 64, 2**15
-SUFFIXES = (".flo", ".png", ".npz")
+SUFFIXES = (".flo", ".png")
 
 
 def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
@@ -35,9 +33,8 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
     if suffix not in SUFFIXES:
         raise InputError(f"{name}: {str(path)!r} is not a flow file; pass one of {', '.join(SUFFIXES)}")
     data = read_bytes(path, name)
-    decode = {".flo": _from_flo, ".png": _from_kitti, ".npz": _from_npz}
     with reading(path, name):
-        flow, valid = decode[suffix](data)
+        flow, valid = (_from_flo if suffix == ".flo" else _from_kitti)(data)
     valid &= np.isfinite(flow).all(axis=2)
     return np.where(valid[..., None], flow, np.float32(0)).astype(np.float32), valid
 
@@ -45,9 +42,9 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
 def encoded_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> bytes:
     """Encode a flow (H, W, 2), float32, finite where `valid` (H, W, bool; default: everywhere) is True.
 
-    The suffix of `path` selects the format.  Raises InputError for motion outside the range of KITTI's.
+    The suffix of `path` selects the format, .flo or .npz.
     """
-    encode = {".flo": _to_flo, ".png": _to_kitti, ".npz": _to_npz}[Path(path).suffix.lower()]
+    encode = _to_flo if Path(path).suffix.lower() == ".flo" else _to_npz
     return encode(np.asarray(flow, np.float32), np.ones(flow.shape[:2], bool) if valid is None else valid)
 
 
@@ -76,36 +73,6 @@ def _from_kitti(data):
     pixels = deep_png(data)
     flow = (pixels[..., :2].astype(np.float32) - KITTI_ZERO) / KITTI_STEP
     return flow, pixels[..., 2] > 0
-
-
-def _to_kitti(flow, valid):
-    codes = np.rint(np.where(valid[..., None], flow, 0).astype(np.float64) * KITTI_STEP) + KITTI_ZERO
-    if codes.min() < 0 or codes.max() > 65535:
-        x, y = np.abs(flow[valid]).max(axis=0)
-        raise InputError(
-            f"flow: motion of up to {max(x, y):.0f} pixels, but a KITTI .png is limited to 512; write .flo"
-        )
-    pixels = np.dstack([codes.astype(np.uint16), valid.astype(np.uint16)])
-    pixels[~valid] = 0
-    return encoded_image(pixels, ".png")
-
-
-def _from_npz(data):
-    with np.load(io.BytesIO(data), allow_pickle=False) as content:
-        if isinstance(content, np.ndarray):
-            raise ValueError("it is one .npy array, not an .npz archive")
-        if "flow" not in content.files:
-            raise ValueError(f"an .npz file needs an array called flow; this one contains {content.files}")
-        flow, valid = content["flow"], content["valid"] if "valid" in content.files else None
-    if flow.ndim != 3 or flow.shape[2] != 2 or flow.dtype.kind not in "fiu" or 0 in flow.shape:
-        raise ValueError(f"a flow is a numeric array of shape (height, width, 2), got {flow.shape} {flow.dtype}")
-    flow = flow.astype(np.float32)
-    known = np.isfinite(flow).all(axis=2)
-    if valid is not None:
-        if valid.shape != known.shape:
-            raise ValueError(f"its array valid has shape {valid.shape}, its flow {flow.shape}")
-        known &= valid.astype(bool)
-    return flow, known
 
 
 def _to_npz(flow, valid):

@@ -212,11 +212,6 @@ def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) 
     return [one.labels for one in solved], solved
 
 
-def default_max_disparity(left, right) -> int:
-    """Return the default of `max_disparity` in `stereo`; raise InputError as that does for an invalid pair."""
-    return guess_max_disparity(*_pair(left, right))
-
-
 def neighbour_costs(labels: np.ndarray, left: np.ndarray, right: np.ndarray, max_disparity: int) -> np.ndarray:
     """Return the `absolute` costs, float32 (3, H, W), of each label and its two neighbours."""
     three = np.empty((3, *labels.shape), np.float32)

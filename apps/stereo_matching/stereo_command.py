@@ -64,9 +64,9 @@ def _files(name: str, chosen) -> dict[str, Path]:
 def _stereo_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report.  All results are encoded before the first file is written."""
     from apps.common.images import write_bytes
-    from apps.stereo_matching.disparities import default_max_disparity, stereo
+    from apps.stereo_matching.disparities import stereo
     from apps.stereo_matching.disparity_figures import disparity_figure, error_figure
-    from apps.stereo_matching.disparity_files import check_png, encoded, read_disparity
+    from apps.stereo_matching.disparity_files import encoded, read_disparity
     from apps.stereo_matching.disparity_scores import check_truth, score_disparity
 
     left, right = read_image(pair.first, "left"), read_image(pair.second, "right")
@@ -74,14 +74,10 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     if pair.truth is not None:
         truth, known = read_disparity(pair.truth, chosen.truth_scale, "--truth")
         check_truth(truth, known, left.shape[:2])
-    max_disparity = chosen.max_disparity
-    if chosen.format == "png" and max_disparity is None:  # checked before labelling, which may take a minute
-        max_disparity = default_max_disparity(left, right)
-        check_png(max_disparity)
     result = stereo(
         left,
         right,
-        max_disparity=max_disparity,
+        max_disparity=chosen.max_disparity,
         cost=chosen.cost,
         smoothness=chosen.smoothness,
         consistency_check=not chosen.no_consistency_check,

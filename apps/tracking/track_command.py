@@ -51,9 +51,6 @@ class Job:
 
 def _add_options(options) -> None:
     options.add_argument("input", nargs="+", help="videos, folders of frames, stacks, or CSV files of detections")
-    columns = "names of the columns of a CSV with other ones, such as t,pos_x,pos_y; a fourth one is z"
-    names = {"default": (), "type": lambda text: tuple(text.split(",")), "help": columns}
-    options.add_argument("--columns", metavar="FRAME,X,Y", **names)
     options.add_argument("--points", metavar="FILE", help="CSV with columns x, y: points of the first frame to follow")
     found = options.add_argument_group("detection")
     found.add_argument("--detect", choices=DETECTORS, default=DETECTORS[0], help="auto: chosen from the first frame")
@@ -103,7 +100,7 @@ def _track_one(job: Job, chosen) -> dict:
     if job.input.suffix.lower() == ".csv":
         if chosen.predict == "image":
             raise InputError("--predict image needs frames; a table of detections has none")
-        detections = read_detections(job.input, names=chosen.columns)
+        detections = read_detections(job.input)
         frames = int(detections.frame.max() - detections.frame.min()) + 1
         if chosen.video and frames > MAX_VIDEO_FRAMES:
             raise InputError(
@@ -185,11 +182,9 @@ def _check(chosen) -> None:
     for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
         if number < 1:
             raise InputError(f"{option} must be 1 or more, got {number}")
-    linking = chosen.detect != DETECTORS[0] or chosen.linker != LINKERS[0] or chosen.columns or chosen.min_length > 1
+    linking = chosen.detect != DETECTORS[0] or chosen.linker != LINKERS[0] or chosen.min_length > 1
     if chosen.points and (linking or any((chosen.size, chosen.threshold, chosen.search_range, chosen.predict))):
         raise InputError("--points are neither detected nor linked; omit the options of detection and linking")
-    if chosen.columns and len(chosen.columns) not in (3, 4):
-        raise InputError(f"--columns needs 3 or 4 names, got {len(chosen.columns)}; pass those of frame, x, y")
 
 
 def _linking_settings(chosen, detections, finder) -> dict:

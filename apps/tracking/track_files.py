@@ -23,10 +23,9 @@ def read_points(path) -> np.ndarray:
     return found.position[found.frame == found.frame.min(), :2]
 
 
-def read_detections(path, name: str = "input", names: tuple[str, ...] = (), has_frames: bool = True) -> Detections:
+def read_detections(path, name: str = "input", has_frames: bool = True) -> Detections:
     """Read a CSV file of detections; the InputError for an unusable file states the line.
 
-    names        of the columns of frame, x, y and, of positions in space, z, if they have others
     has_frames   without it, a table without the column frame is that of frame 0
     """
     what = f"{name}: {str(path)!r}"
@@ -38,10 +37,6 @@ def read_detections(path, name: str = "input", names: tuple[str, ...] = (), has_
     if not lines:
         raise InputError(f"{what} is empty; the first line must contain frame, x, y")
     columns = [column.strip().lower() for column in lines[0][1]]
-    known = dict(zip((one.strip().lower() for one in names), ("frame", *AXES), strict=False))
-    if absent := [one for one in known if one not in columns]:
-        raise InputError(f"--columns: {str(path)!r} has no column {absent[0]!r}; it has {', '.join(columns)}")
-    columns = [known.get(column, column) for column in columns]
     rows = [(number, row) for number, row in lines[1:] if any(cell.strip() for cell in row)]
     for number, row in rows:
         if len(row) != len(columns):

@@ -57,17 +57,6 @@ def test_arrows_point_along_the_flow():
     assert np.ptp(moved[start, start + 20]) > 50
 
 
-def test_warping_brings_the_second_frame_back():
-    rng = np.random.default_rng(1)
-    second = rng.random((20, 30, 3)).astype(np.float32)
-    flow = np.zeros((20, 30, 2), np.float32)
-    flow[..., 0], flow[..., 1] = 3, -2
-    figure = drawing.warped_image(second, flow)
-    np.testing.assert_allclose(figure[2:, :-3], np.uint8(second * 255 + 0.5)[:-2, 3:], atol=1)
-    assert not figure[:2].any()
-    assert not figure[:, -3:].any()
-
-
 def test_the_key_has_the_colours_of_the_flow():
     from apps.optical_flow.flow_figures import flow_figure, key_figure
 
