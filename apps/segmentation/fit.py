@@ -80,6 +80,7 @@ WIDE_BIN, ALIKE = 10.0, 0.95  # Lab units, and share of the pixels whose bins oc
 LIKENESS_BIN, MAX_LIKENESS = 8.0, 3.0  # Lab units, and nats of a pixel, by the colours of other pixels
 SPAN_COST = 0.5  # nats per pixel of a box that the rectangle around its object does not cover
 UNDECIDED = 0.02  # nats per pixel of a box, by which the best result must be better than others
+UNSURE = 0.5  # nats per pixel, for which pixels of a result that is unsure change
 SAME = 0.9  # overlap from which two results are one
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
@@ -102,6 +103,7 @@ class Found(NamedTuple):
     where    this part, for a box; or None
     models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
     rival    another result that fits a box about as well; or None
+    unsure   pixels that change for UNSURE nats each, per pixel of the object; None unless asked for
     seconds  as of a clock
     """
 
@@ -113,6 +115,7 @@ class Found(NamedTuple):
     small: "Found | None" = None
     where: Rectangle | None = None
     rival: "Found | None" = None
+    unsure: float | None = None
     seconds: Mapping[str, float] = MappingProxyType({})
 
     @property
@@ -127,11 +130,13 @@ def find_labels(
     device: DeviceName = "auto",
     check: Check = None,
     grid: GridCut | None = None,
+    is_compared: bool = False,
 ) -> Found:
     """The labels of minimum energy of an image of any size.
 
     grid    with the edges of the view, to use for the cuts of anything but a box, unless the image is large; or None
     check   called from time to time; it may raise
+    is_compared   whether to find how unsure the labels of one object are
 
     Specks, pin-holes and islands are removed from them, unless hints.min_area is 1.  The energies, and the
     certificate, are those of the cut before this.
@@ -167,6 +172,9 @@ def find_labels(
         if stronger is not None:
             plausible = [found_from(at, said, *stronger, grid, check)]
         best = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
+        if is_compared:
+            grid.load(at.costs(best.models), best.marks)
+            best = best._replace(unsure=grid.unsure(UNSURE))
     else:
         best = min(found, key=lambda one: one.energies[-1])
     best = with_parts_reassigned(at, said, best, edges(), device)

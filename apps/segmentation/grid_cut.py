@@ -157,6 +157,17 @@ class GridCut:
         self.solved, self._solver = solver.solve(callback=callback), solver
         return labels_of(self.solved, self.costs.values)
 
+    def unsure(self, step: float) -> float:
+        """Pixels that change if one of two labels costs `step` nats less for each, per pixel of the object."""
+        assert isinstance(self._solver, gridcut.Solver)
+        labels: list[np.ndarray] = []
+        for added in ((0, 0), (round(step * UNIT), 0), (0, round(step * UNIT))):
+            source, sink = self._unary + np.array(added, np.int32).reshape(2, 1, 1)
+            self._solver.update(source=source, sink=sink)
+            labels.append(self._solver.solve().labels)
+        changed = sum(int(np.count_nonzero(other != labels[0])) for other in labels[1:])
+        return changed / max(1, int(np.count_nonzero(labels[0])))
+
     @property
     def energy(self) -> float | None:
         """Energy in nats of the last labels; None before the first solve."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
-from apps.common.annotations import Annotation, encoded_annotations, merged_coco
+from apps.common.annotations import TOLERANCE, Annotation, encoded_annotations, merged_coco
 from apps.common.errors import InputError
 from apps.common.images import read_bytes
 from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
@@ -94,7 +94,7 @@ def files_of(
     return files
 
 
-def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
+def contents_of(found: Found, files: Mapping[str, Path], tolerance: float = TOLERANCE) -> dict[str, bytes]:
     """Contents of an image's files by kind; figures are drawn one by one, and compressed in parallel.
 
     The cut-outs of several objects may be many, so each is compressed before the next one is drawn.
@@ -122,7 +122,7 @@ def contents_of(found: Found, files: Mapping[str, Path]) -> dict[str, bytes]:
     encoders = {}
     for kind, path in files.items():
         if kind in ANNOTATIONS:
-            encoders[kind] = partial(encoded_annotations, kind, path, image, shape, objects())
+            encoders[kind] = partial(encoded_annotations, kind, path, image, shape, objects(), tolerance)
         elif kind == "mask":
             pixels = np.uint8(255) * mask
             encoders[kind] = partial(encoded_image, pixels, ".png", metadata.without_profile())

@@ -22,7 +22,8 @@ drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline); wi
 NAME-strokes.png: the strokes as they were read, red and blue on the dimmed photograph.  Parts that touch no object
 stroke are dropped, unless there is a box or a start mask; --keep decides otherwise.  Colour models and labelling are
 updated alternately; each labelling is an exact minimum cut.  Several images need a folder with a stroke image, a
-trimap or a mask per image; --box is one box for all.
+trimap or a mask per image; --box is one box for all.  At the end, the images are listed whose object is unsure, so
+that these can be looked at first.
 
 A box, --start and strokes (or a trimap) can be combined: strokes are constraints, a mask is a hint.  NAME-mask.png of
 an earlier run is such a mask.
@@ -57,6 +58,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from apps.common.annotations import TOLERANCE
 from apps.common.command import passed, spelled, three_numbers
 from apps.common.errors import InputError
 from apps.common.stems import stem_of, suffix_of
@@ -80,6 +82,7 @@ from apps.segmentation.result_files import (
     merged_files,
     write_merged,
 )
+from apps.segmentation.segment_job import look_first
 from apps.segmentation.strokes import ENCODINGS, parse_box
 from apps.volumes.volume_files import FORMAT_OF, further_files, is_volume, kind_of
 
@@ -117,6 +120,13 @@ def _add_options(options) -> None:
         metavar="KIND[,KIND...]",
         help=f"files to write: {', '.join(KINDS)} (default: all figures, no annotations)",
     )
+    options.add_argument(
+        "--tolerance",
+        type=float,
+        default=TOLERANCE,
+        metavar="PIXELS",
+        help="by which outlines of --write yolo may be off (default: %(default)g)",
+    )
     volumes = options.add_argument_group("volumes")
     volumes.add_argument(
         "--band",
@@ -139,6 +149,8 @@ def _plan(chosen) -> Work:
     check_location(chosen)
     if chosen.min_area < 0:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
+    if not 0 <= chosen.tolerance <= 100:
+        raise InputError(f"--tolerance must be 0 to 100 pixels, got {chosen.tolerance}")
     if chosen.clip or any(map(clip_job.is_clip, chosen.image)):
         return clip_job.plan(chosen)
     several = chosen.label_strokes is not None or chosen.boxes is not None
@@ -152,9 +164,14 @@ def _plan(chosen) -> Work:
     boxes = None if chosen.boxes is None else read_boxes(chosen.boxes, images, "--boxes")
     items = image_items(images, lambda path: _job(path, chosen, boxes, many))
     out = Path(chosen.out)
-    finish, named = partial(write_merged, chosen.kinds, out), merged_files(chosen.kinds, out)
+    finish, named = partial(_finish, chosen.kinds, out), merged_files(chosen.kinds, out)
     lines = segment_job.line, segment_job.summary
     return Work(items, many, segment_job.process, *lines, finish=finish, named=named)
+
+
+def _finish(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> dict:
+    """Write the annotations of a batch; return its files, and the images to look at first."""
+    return write_merged(kinds, folder, reports) | {"look_first": [one["image"] for one in look_first(reports)]}
 
 
 def inputs_of(chosen) -> tuple[list[Path], bool]:

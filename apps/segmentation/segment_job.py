@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from apps.common.annotations import TOLERANCE
 from apps.common.clock import shown_seconds
 from apps.common.errors import InputError, print_error
 from apps.common.images import check_same_size, read_photograph, to_bytes, write_bytes
@@ -25,7 +26,8 @@ from apps.segmentation.result_files import Found, annotations_of, check_kinds, c
 from apps.volumes.volume_files import is_volume, read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry
 
-MAX_LISTED = 6  # labels whose volumes are printed
+MAX_LISTED = 6  # labels whose volumes are printed, and images to look at first
+MIN_UNSURE = 5  # percent of the object, from which a result is unsure
 
 
 class Outcome(NamedTuple):
@@ -113,6 +115,7 @@ def _of_object(job: Job, chosen) -> Steps:
         rival = None if result.rival is None else result.rival.mask
         notes = (*hints.notes, *remarks_on(result.mask, rival))
         facts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((hints.marks == OPEN).sum())}
+        facts |= {} if result.unsure is None else {"unsure_percent": round(100 * result.unsure, 2)}
         outcome = _of_image(
             found, chosen.kinds, chosen, facts | _rounds(result) | {"method": result.solved.method}, result.solved
         )
@@ -120,7 +123,7 @@ def _of_object(job: Job, chosen) -> Steps:
         return outcome._replace(notes=notes, score={name: round(value, 4) for name, value in scores.items()} or None)
 
     view = ImageView(lambda: rgb, rgb.shape[:2])
-    return partial(find_labels, view, hints, chosen.device), outcome_of
+    return partial(find_labels, view, hints, chosen.device, is_compared=chosen.many), outcome_of
 
 
 def _of_labels(job: Job, chosen) -> Steps:
@@ -189,7 +192,8 @@ def _of_image(found: Found, kinds: tuple[str, ...], chosen, facts: dict, solved)
     several = found.labels is not None
     files = files_of(kinds, Path(chosen.out), stem_of(found.image), several, found.values)
     device = getattr(solved, "device", "cpu" if chosen.device == "auto" else chosen.device)
-    return Outcome(found.rgb.shape[:2], files, contents_of(found, files), facts | {"device": device})
+    contents = contents_of(found, files, getattr(chosen, "tolerance", TOLERANCE))
+    return Outcome(found.rgb.shape[:2], files, contents, facts | {"device": device})
 
 
 def _of_volume(job: Job, chosen) -> Steps:
@@ -287,9 +291,18 @@ def line(report) -> str:
 
 
 def summary(reports) -> str:
-    """Mean scores of the reports with a ground truth."""
+    """Mean scores of the reports with a ground truth, and the results to look at first."""
     means = mean_scores(reports, "iou_percent", "error_percent")
-    return "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
+    text = "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
+    unsure = look_first(reports)[:MAX_LISTED] if len(reports) > 1 else []
+    shown = ", ".join(f"{Path(one['image']).name} ({one['unsure_percent']:.0f} %)" for one in unsure)
+    return text + (f"; look first at {shown}" if shown else "")
+
+
+def look_first(reports) -> list[dict]:
+    """The reports of results that are unsure, the most unsure one first."""
+    unsure = [one for one in reports if one.get("unsure_percent", 0) >= MIN_UNSURE]
+    return sorted(unsure, key=lambda one: -one["unsure_percent"])
 
 
 def _found(report) -> str:

@@ -209,13 +209,14 @@ def test_yolo_outlines_are_off_by_the_tolerance_at_most(tolerance):
 
 
 def test_yolo_files_are_named_as_their_images(photo):
-    assert run("in/photo.png", "--strokes", "strokes.png", "--write", "mask,yolo") == 0
+    assert run("in/photo.png", "--strokes", "strokes.png", "--write", "mask,yolo", "--tolerance", "0.5") == 0
     assert written() == ["photo-mask.png", "photo.txt"]
     number, *numbers = Path("out/photo.txt").read_text().split()
     assert number == "0"
     corners = np.array(numbers, float).reshape(-1, 2) * (64, 48)
     found = polygon2mask((48, 64), corners[:, ::-1] - 0.5)
     assert np.count_nonzero(found & mask_of()) > 0.9 * np.count_nonzero(found | mask_of())
+    assert run("in/photo.png", "--strokes", "strokes.png", "--tolerance", "nan") == 2
 
 
 def test_classes_of_a_file(tmp_path):

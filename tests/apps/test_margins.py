@@ -1,15 +1,22 @@
 """Margins of minimum cuts: bounds and exact values against two cuts for each pixel, and what they propose."""
 
 import copy
+import json
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import gridcut
-from apps import Session, segment
-from apps.common.images import InputError
+from apps import Session, cli, segment
+from apps.common.images import InputError, to_rgb
+from apps.segmentation.fit import find_labels, problem_of
+from apps.segmentation.hints import combine
 from apps.segmentation.margins import STEPS, Unsure
+from apps.segmentation.model import ImageView
+from apps.segmentation.segment_job import MIN_UNSURE
 from apps.segmentation.terms import FORBIDDEN, UNIT
 from tests.apps.session.scenes import disc_scene
 
@@ -136,3 +143,34 @@ def test_strokes_are_answered_while_margins_are_computed(place, monkeypatch):
         assert len(session.records) == 3
         monkeypatch.undo()
         assert session.margins() is not found
+
+
+def test_a_folder_says_what_to_look_at_first(tmp_path, capsys):
+    """Each object is compared by the pixels that half a nat each would change, in the two cuts that say so."""
+    strokes = np.zeros((60, 90), np.uint8)
+    strokes[22:38, 15:35], strokes[3:9, 5:85] = 1, 2
+    for folder in ("images", "strokes"):
+        (tmp_path / folder).mkdir()
+    scenes = {"faint": faint_scene(), "clear": np.where(faint_scene() > 125, np.uint8(220), np.uint8(30))}
+    for name, image in scenes.items():
+        Image.fromarray(image).save(tmp_path / "images" / f"{name}.png")
+        Image.fromarray(strokes).save(tmp_path / "strokes" / f"{name}.png")
+    arguments = "segment images --strokes strokes --out out --json out.json --device cpu"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert cli.main(arguments.split()) == 0
+    report = json.loads((tmp_path / "out.json").read_text())
+    found = {Path(one["image"]).stem: one["unsure_percent"] for one in report["images"]}
+    assert found["clear"] == 0 < found["faint"]
+    hints = combine((60, 90), np.int8([-1, 1, 0])[strokes], None, "strokes")
+    view = ImageView(lambda: to_rgb(scenes["faint"]), (60, 90))
+    (source, sink), edges = problem_of(view, hints, find_labels(view, hints, "cpu"))
+    labels, *others = (
+        gridcut.max_flow(source + more, sink + less, edges, device="cpu").labels
+        for more, less in ((0, 0), (UNIT // 2, 0), (0, UNIT // 2))
+    )
+    share = sum((other != labels).sum() for other in others) / labels.sum()
+    assert found["faint"] == round(100 * share, 2)
+    listed = [one for one, unsure in found.items() if unsure >= MIN_UNSURE]
+    assert [Path(one).stem for one in report["look_first"]] == listed
+    assert ("look first at" in capsys.readouterr().out) == bool(listed)
