@@ -148,7 +148,6 @@ def networkx_calls():
             "maximum_matching": (nx.bipartite.maximum_matching, len, graph, range(n)),
             "minimum_cut": (nx.minimum_cut, lambda found: found[0], directed, 0, 2 * n - 1),
             "maximum_flow": (nx.maximum_flow, lambda found: found[0], directed, 0, 2 * n - 1),
-            "maximal_matching": (nx.maximal_matching, lambda found: 0, graph),  # its size is not unique
         }
         for name, (function, value, given, *rest) in calls.items():
             theirs, ours = (partial(function, given, *rest, backend=of) for of in ("networkx", "cutmatch"))

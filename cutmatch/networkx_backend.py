@@ -33,7 +33,7 @@ FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum
 INF = float("inf")
 MAX_SUM = {"i": 2.0**60, "f": 1e300}  # of finite capacities, for which a larger one stands for infinity
 NEEDS = {
-    **{"hopcroft_karp_matching": "matching", "maximal_matching": "matching", "minimum_weight_full_matching": "assign"},
+    **{"hopcroft_karp_matching": "matching", "minimum_weight_full_matching": "assign"},
     **dict.fromkeys(("min_cost_flow", "min_cost_flow_cost", "network_simplex", "max_flow_min_cost"), "assign"),
 }
 _left_to_networkx = 0  # edges of the calls before the solvers are imported
@@ -111,9 +111,6 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     graph = _graph_of(args, kwargs)
     if graph is None or isinstance(graph, ConvertedGraph):
         return True
-    if name == "maximal_matching":
-        cache = getattr(graph, "__networkx_cache__", None) or {}
-        return "cutmatch" in cache.get("backends", {}) or "a conversion takes longer than networkx's own function"
     entries = sum(map(len, getattr(graph, "_adj", graph.adj).values()))
     edges = entries if graph.is_directed() else entries // 2
     if edges < MIN_EDGES:
@@ -183,18 +180,6 @@ def minimum_weight_full_matching(G: ConvertedGraph, top_nodes: Iterable | None =
     except (TypeError, ValueError) as error:  # integers that are too large
         raise NotImplementedError(f"left to networkx: {error}") from error
     return _partners(G, rows[found.row], cols[found.col])
-
-
-def maximal_matching(G: ConvertedGraph) -> set:
-    """`networkx.maximal_matching`; another maximal matching than networkx's."""
-    matching = _own("matching")
-    n = len(G.nodes)
-    tail = np.repeat(np.arange(n), np.diff(G.indptr))
-    kept = tail != G.indices  # no loops
-    indptr = np.concatenate(([0], np.cumsum(kept)))[G.indptr]
-    found = matching.greedy((indptr, G.indices[kept], (n, n)), device="cpu")
-    lower, upper = ([G.nodes[i] for i in side] for side in found.pairs.T.tolist())
-    return set(zip(lower, upper, strict=True))
 
 
 def maximum_flow_value(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> Any:

@@ -3,7 +3,6 @@
 FUNCTIONS = {
     "hopcroft_karp_matching": "Also `maximum_matching`.",
     "minimum_weight_full_matching": "Without a dense matrix, and exact for integers.",
-    "maximal_matching": "Chosen automatically only for graphs that have been converted already.",
     "maximum_flow": "Without `flow_func`.",
     "maximum_flow_value": "Without `flow_func`.",
     "minimum_cut": "Without `flow_func`; the partition is that of networkx.",

@@ -18,7 +18,6 @@ from cutmatch.networkx_info import FUNCTIONS
 from tests.compat.borrowed_tests import borrowed
 
 BIPARTITE = borrowed("networkx.algorithms.bipartite.tests.test_matching")
-GENERAL = borrowed("networkx.algorithms.tests.test_matching")
 FLOW = borrowed("networkx.algorithms.flow.tests.test_maxflow")
 COST_FLOW = borrowed("networkx.algorithms.flow.tests.test_mincost")
 
@@ -86,11 +85,6 @@ class TestTheirFullMatchings(BIPARTITE.get("TestMinimumWeightFullMatching", obje
 
 
 @pytest.mark.usefixtures("preferred")
-class TestTheirMaximalMatchings(GENERAL.get("TestMaximalMatching", object)):
-    """networkx's tests of maximal matchings."""
-
-
-@pytest.mark.usefixtures("preferred")
 class TestTheirFlows(FLOW.get("TestMaxflowMinCutCommon", object)):
     """networkx's tests of flows by its algorithms, and by the backend on the same graphs."""
 
@@ -151,8 +145,7 @@ def test_the_backend_ran(preferred):
     graph = nx.complete_bipartite_graph(3, 4)
     nx.bipartite.maximum_matching(graph)
     nx.bipartite.minimum_weight_full_matching(graph)
-    nx.maximal_matching(graph)
-    assert preferred == ["hopcroft_karp_matching", "minimum_weight_full_matching", "maximal_matching"]
+    assert preferred == ["hopcroft_karp_matching", "minimum_weight_full_matching"]
 
 
 def bipartite(n, m, edges, seed):
@@ -330,7 +323,6 @@ def test_no_graph_is_changed(directed):
     if not directed:
         nx.bipartite.maximum_matching(graph, left, backend="cutmatch")
         nx.bipartite.minimum_weight_full_matching(graph, tuple(left), backend="cutmatch")
-        nx.maximal_matching(graph, backend="cutmatch")
     assert contents(graph) == before
 
 
@@ -358,10 +350,6 @@ def test_when_it_runs(monkeypatch):
     assert "as fast" in backend.should_run("hopcroft_karp_matching", (small,), {})
     assert backend.should_run("hopcroft_karp_matching", (), {"G": large}) is True
     assert backend.should_run("minimum_cut", (), {"flowG": nx.DiGraph(large)}) is True
-    assert "conversion" in backend.should_run("maximal_matching", (large,), {})
-    if VERSION >= (3, 4):  # which keeps conversions
-        nx.bipartite.maximum_matching(large, backend="cutmatch")
-        assert backend.should_run("maximal_matching", (large,), {}) is True
     assert "flow_func" in backend.can_run("minimum_cut", (large, 0, 1, "capacity", print), {})
     assert "flow_func" in backend.can_run("maximum_flow", (large, 0, 1), {"cutoff": 3})
     assert "functions" in backend.can_run("maximum_flow", (large, 0, 1), {"capacity": print})
