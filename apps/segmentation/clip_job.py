@@ -11,7 +11,7 @@ from apps.common.command import passed
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
 from apps.common.stems import stem_of
-from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, companion_of, image_items
+from apps.run.inputs import Job, check_out_is_not_input, image_items
 from apps.run.program import Work, frame_bar, report_of
 from apps.segmentation.location import FILES, LOCATING, check_options, numbered
 from apps.segmentation.result_files import kinds_in
@@ -29,35 +29,17 @@ def is_clip(name: str) -> bool:
 
 
 def plan(chosen) -> Work:
-    """The clips of a run; InputError for options that clips do not have."""
+    """The clip of a run; InputError for several inputs, and for options that clips do not have."""
     check_options(chosen, "clips")
     given: dict[str, Any] = {option: getattr(chosen, option) for option in LOCATING["clips"] if passed(chosen, option)}
     chosen.kinds = kinds_in(chosen.write, KINDS, DEFAULT_KINDS, "a clip has no {}; the kinds of a clip are {}")
-    clips = [Path(name) for name in chosen.image]
-    if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
-        raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
-    check_unique_names(clips, "image")
+    clip = Path(chosen.image[0])
+    if len(chosen.image) > 1:
+        raise InputError(f"image: {len(chosen.image)} inputs, of which one is a clip; pass one clip, or images alone")
     files = {option: Path(given) for option, given in given.items() if option in FILES}
-    for option, path in files.items():
-        check_out_is_not_input([*clips, path], chosen.out, "image")
-        if len(clips) > 1 and not os.path.isdir(path):
-            raise InputError(
-                f"--{option}: one file for {len(clips)} clips; pass a folder that contains one folder per clip, with "
-                "the name of the clip"
-            )
-
-    def job(clip: Path) -> Job:
-        """The job of a clip; of several clips, the files are in folders of their names."""
-        name, hints = stem_of(clip), given | files
-        if len(clips) > 1:
-            hints |= {option: path / name for option, path in files.items()}
-            if "start" in files:
-                hints["start"] = companion_of(files["start"], name, "--start")
-        if "box" in hints:
-            hints["box"] = parse_box(hints["box"])
-        return Job(clip, hints)
-
-    return Work(image_items(clips, job), len(clips) > 1, process, line, threads_per_item=None)
+    check_out_is_not_input([clip, *files.values()], chosen.out, "image")
+    hints = given | files | ({"box": parse_box(given["box"])} if "box" in given else {})
+    return Work(image_items([clip], lambda path: Job(path, hints)), False, process, line, threads_per_item=None)
 
 
 def process(job: Job, chosen) -> dict:

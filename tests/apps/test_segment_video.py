@@ -191,7 +191,7 @@ def test_command_lines_that_are_refused(given, rejects):
     for name in ("f0.png", "g0.png"):
         Image.fromarray(strokes_on(masks[0])).save(folder / name)
     refuse("'f0.png' and 'g0.png' both mark frame 0", avi, "--strokes", folder)
-    refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--strokes", strokes)
+    refuse("2 inputs, of which one is a clip; pass one clip", avi, given / "one.npy", "--clip", "--strokes", strokes)
     refuse(f"clips require {either(LOCATING['clips'])}, got --label-strokes", avi, "--label-strokes", strokes)
     refuse("--fill-holes does not apply to clips", avi, "--strokes", strokes, "--fill-holes")
     refuse("shot10.png' is not a clip", avi, given / "frames" / "shot10.png", "--strokes", strokes)
