@@ -77,26 +77,13 @@ def performed(task, clock: Clock) -> tuple[dict, bool]:
         check(path, "--out")
     with together(check):
         report = task.function(task.job, chosen)
-    complete(task, report, inputs, earlier, clock)
-    return report, False
-
-
-def complete(task, report: dict, inputs: Mapping, earlier: Mapping, clock: Clock) -> None:
-    """Add "elapsed", the seconds of `clock`, to the report of a task, and write its record.
-
-    earlier   the files of earlier runs, as of `earlier_files`
-
-    Raises InputError if the record cannot be written.
-    """
     report["elapsed"] = clock.total()
-    if not task.chosen.record:
-        return
-    path = record_path(task.chosen.out, task.name, task.command)
-    report["files"] = {**report.get("files", {}), RECORD: str(path)}
-    content = _record_of(report, task, inputs, path.parent)
-    content["written"] = {_path_below(Path(file), path.parent): digest for file, digest in earlier.items() if digest}
-    content["written"] |= _digests(output_files(report), path.parent)
-    _save(path, content)
+    if chosen.record:
+        report["files"] = {**report.get("files", {}), RECORD: str(path)}
+        content = _record_of(report, task, inputs, path.parent)
+        kept = {_path_below(Path(file), path.parent): digest for file, digest in earlier.items() if digest}
+        _save(path, content | {"written": kept | _digests(output_files(report), path.parent)})
+    return report, False
 
 
 def earlier_files(record: Path, inputs: Mapping) -> dict[str, str]:
@@ -108,8 +95,7 @@ def earlier_files(record: Path, inputs: Mapping) -> dict[str, str]:
     try:
         if not content or _subjects(content["inputs"]) != _subjects(inputs):
             return {}
-        now = _digests((record.parent / name for name in content["written"]), record.parent)
-        same = dict(now.items() & content["written"].items())
+        same = _unchanged(content, record.parent)
     except INVALID:
         return {}
     return {os.path.realpath(record.parent / name): digest for name, digest in (same | {record.name: ""}).items()}
@@ -123,15 +109,19 @@ def _finished(task, inputs: Mapping, path: Path) -> dict | None:
         if _key(content, task.outputs.inputs) != _key(present, task.outputs.inputs):
             return None
         report = _with_files(content["result"] | {"files": content["files"]}, lambda name: path.parent / name)
-        unchanged = _digests(map(path.parent.joinpath, content["written"]), path.parent).items()
-        unchanged &= content["written"].items()
         names = {_path_below(file, path.parent) for file in output_files(report)}
-        if not names or not all(map(is_plain_name, names)) or not names <= dict(unchanged).keys():
+        if not names or not all(map(is_plain_name, names)) or not names <= _unchanged(content, path.parent).keys():
             return None
     except INVALID:
         return None
     report["files"][RECORD] = str(path)
     return report | {"elapsed": content["seconds"]}
+
+
+def _unchanged(content: Mapping, folder: Path) -> dict[str, str]:
+    """{name: digest} of the files in a record that are as they were written."""
+    now = _digests(map(folder.joinpath, content["written"]), folder)
+    return dict(now.items() & content["written"].items())
 
 
 def output_files(report: Mapping) -> Iterator[Path]:

@@ -41,20 +41,20 @@ def run(argv) -> int:
     from gridcut.device.kernel_store import cache_folder
 
     options = parser("warmup", __doc__)
-    options.add_argument("names", nargs="*", metavar="NAME", help=f"what to compile: {', '.join(warmup_jobs.names())}")
+    options.add_argument("names", nargs="*", metavar="NAME", help=f"what to compile: {', '.join(warmup_jobs.JOBS)}")
     options.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one per core)")
     options.add_argument("--portable", action="store_true", help="store kernels in the installed package")
     options.add_argument("--quiet", action="store_true", help="print errors only")
     chosen = parsed(options, argv)
-    if unknown := [name for name in chosen.names if name not in warmup_jobs.names()]:
-        raise InputError(f"no kernels are named {unknown[0]!r}; the names are {', '.join(warmup_jobs.names())}")
+    if unknown := [name for name in chosen.names if name not in warmup_jobs.JOBS]:
+        raise InputError(f"no kernels are named {unknown[0]!r}; the names are {', '.join(warmup_jobs.JOBS)}")
     if chosen.workers is not None and chosen.workers < 1:
         raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
     if os.environ.get("CUTMATCH_CACHE", "1") == "0":
         raise InputError("CUTMATCH_CACHE=0 in the environment disables compiled kernels on disk; unset it")
     if chosen.portable:
         _check_portable()
-    jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.names())
+    jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.JOBS)
     origins: dict = {}
     errors: list = []
     for outcome in _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet):

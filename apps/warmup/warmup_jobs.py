@@ -67,35 +67,29 @@ HUGE = 1450, 1450  # width and height; more pixels than WORKING_PIXELS of apps.s
 NEIGHBOURHOODS = (((0, 1), (1, 0)), ((0, 1), (1, 0), (1, 1), (1, -1)))
 
 
-def names() -> tuple[str, ...]:
-    """Names of all groups of jobs: the commands, and the library calls of each package."""
-    return (*COMMANDS, *(f"{package}-library" for package in LIBRARIES))
-
-
 def jobs(chosen) -> list[tuple[str, int]]:
     """The jobs of the groups named in `chosen`, each as (name, number within it); the first of all groups first."""
-    counts = {name: len(lines) for name, lines in COMMANDS.items()}
-    counts |= {f"{package}-library": len(functions) for package, functions in LIBRARIES.items()}
-    return [(name, number) for number in range(max(counts.values())) for name in chosen if number < counts[name]]
+    found = [(name, number) for name in chosen for number in range(len(JOBS[name]))]
+    return sorted(found, key=lambda job: job[1])
 
 
 def run(job: tuple[str, int], samples: Path, out: Path) -> str:
     """Run a job; return an error message, empty if there was none."""
     name, number = job
-    if name not in COMMANDS:
+    call = JOBS[name][number]
+    if not isinstance(call, str):
         try:
-            LIBRARIES[name.removesuffix("-library")][number]()
+            call()
         except Exception as error:  # reported with the other failures, when all jobs have run
             return f"{name} {number + 1}: {type(error).__name__}: {error}"
         return ""
     from apps import cli
     from apps.demo import argv_of
 
-    line = argv_of(COMMANDS[name][number], samples)
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors):
-        status = cli.main([name, *line, "--out", str(out / f"{name}-{number}"), "--quiet"])
-    return f"cutmatch {name} {COMMANDS[name][number]}: {errors.getvalue().strip()}" if status else ""
+        status = cli.main([name, *argv_of(call, samples), "--out", str(out / f"{name}-{number}"), "--quiet"])
+    return f"cutmatch {name} {call}: {errors.getvalue().strip()}" if status else ""
 
 
 def write_samples(folder: Path) -> None:
@@ -277,13 +271,11 @@ def _session_of(shape, radius):
 
 # What the first strokes on an image and on a volume need; the image is large enough for two strips.
 FIRST_STROKES = (_session_of((260, 260, 3), 6), _session_of((12, 40, 40), 3))
-LIBRARIES = {
-    "gridcut": (*(_cuts_of(dtype) for dtype in (np.int32, np.int64, np.float32, np.float64)), _labels, _energies),
-    "assign": (_dense_costs, _sparse_costs, _batches, _cost_flow),
-    "matching": (_bipartite, _general),
-    "apps": (
-        *FIRST_STROKES,
-        _session_of((130, 200), 6),
-        _session_of((1100, 1200, 3), 20),
-    ),
+CUTS = tuple(_cuts_of(dtype) for dtype in (np.int32, np.int64, np.float32, np.float64))
+JOBS: dict[str, tuple] = {  # by the name of their group: command lines, or functions
+    **COMMANDS,
+    "gridcut-library": (*CUTS, _labels, _energies),
+    "assign-library": (_dense_costs, _sparse_costs, _batches, _cost_flow),
+    "matching-library": (_bipartite, _general),
+    "apps-library": (*FIRST_STROKES, _session_of((130, 200), 6), _session_of((1100, 1200, 3), 20)),
 }
