@@ -1,7 +1,6 @@
 """One process that serves many requests at once: 32 threads on all solvers, every answer certified and as alone."""
 
 import threading
-import time
 from functools import partial
 
 import numpy as np
@@ -154,37 +153,3 @@ def test_an_error_in_one_thread_is_that_thread_s_alone(answers):
         return True
 
     assert all(run_threads(serve, THREADS))
-
-
-LONG = {
-    "push_relabel": lambda: gridcut.max_flow(*long_grid(300), device="cpu", method="push_relabel"),
-    "ibfs": lambda: gridcut.max_flow(*long_grid(800), device="cpu"),
-    "shortest_paths": lambda: assign.solve(np.random.default_rng(0).random((1000, 1000)), device="cpu"),
-}
-
-
-def long_grid(size):
-    source, sink, right, down = np.random.default_rng(0).integers(0, 60, (4, size, size), dtype=np.int32)
-    return source // 9, sink // 9, {(0, 1): right, (1, 0): down}
-
-
-@pytest.mark.parametrize("name", LONG)
-def test_solvers_let_other_threads_run(name):
-    """While one thread is in a kernel for a good part of a second, another one's Python code goes on."""
-    LONG[name]()  # compiles, which holds the lock
-    done = threading.Event()
-
-    def solve():
-        LONG[name]()
-        done.set()
-
-    thread = threading.Thread(target=solve)
-    start = time.monotonic()
-    thread.start()
-    turns = 0
-    while not done.is_set():
-        time.sleep(0.001)
-        turns += 1
-    thread.join()
-    # With the lock held in kernels there would be a turn between two of them at most.
-    assert turns > 10 * (time.monotonic() - start)

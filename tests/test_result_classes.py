@@ -18,7 +18,7 @@ import assign
 import gridcut
 import matching
 from gridcut.device import figures
-from gridcut.device.result import GridResult, Result, brief
+from gridcut.device.result import GridResult, Result
 from tests.gridcut.corruption import RESULTS
 
 MAX_LENGTH = 700  # characters of a repr
@@ -266,34 +266,6 @@ def test_plots(name):
     figure.savefig(io.BytesIO())
 
 
-def test_plots_on_an_image_and_the_picture_comes_first():
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    for name, images in (("Segmentation", 1), ("Objects", 2)):
-        result = made()[name]
-        ax = figure.subplots()
-        result.plot(ax, np.zeros(result._figure().shape))
-        assert len(ax.images) == images  # a mask becomes an outline
-        html = result._repr_html_()
-        assert html.index("<img") < html.index("<details>") < html.index("<table>")
-    assert "<summary>object" in made()["Segmentation"]._repr_html_()
-
-
-def test_plots_use_the_current_axes(monkeypatch):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    ax = made()["Cut"].plot()
-    assert ax is pyplot.gca()
-    pyplot.close(ax.figure)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        made()["Cut"].plot()
-    for name in ("Tracks", "Assignment"):
-        with pytest.raises(ImportError, match="pip install matplotlib"):
-            made()[name].plot()
-
-
 def test_tables_of_pandas(monkeypatch):
     pytest.importorskip("pandas")
     found = made()
@@ -309,16 +281,6 @@ def test_tables_of_pandas(monkeypatch):
     for name in ("Assignment", "Matches", "Matching", "Tracks", "WideMatches"):
         with pytest.raises(ImportError, match="pip install pandas"):
             found[name].to_pandas()
-
-
-def test_brief_values():
-    assert brief({"a": 1.23456, "b": {"c": 1}, "d": {}}) == "{'a': 1.235, 'b': {...}, 'd': {}}"
-    assert brief((1.0, 2)) == "(1, 2)"
-    assert brief((3,)) == "(3,)"
-    assert brief(list(range(9))) == "[0, 1, 2, 3, ... 5 more]"
-    assert brief(np.zeros((2, 3))) == "<float64, shape (2, 3)>"
-    assert brief((matches(3), np.zeros(2))) == "(<Matches, length 3>, <float64, shape (2,)>)"
-    assert len(brief("a" * 99)) == 60
 
 
 def test_a_binary_energy_prints_in_one_line():

@@ -2,12 +2,11 @@
 
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from apps.app.image_sources import Image, Source
+from apps.app.image_sources import Image
 from apps.volumes.voxel_geometry import Volume
 
 TINY = np.nextafter(0.0, 1.0)
@@ -36,12 +35,3 @@ def test_real_values(pair, dtype):
         values = np.full((4, 8, 8), low)
         values[2:] = high
         check(values, low == high)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_values_that_are_not_finite_are_refused(tmp_path, value):
-    values = np.zeros((4, 8, 8))
-    values[1, 2, 3] = value
-    np.save(tmp_path / "scan.npy", values)
-    with pytest.raises(ValueError, match="finite|NaN"):
-        Source("scan", Path(tmp_path / "scan.npy")).load()

@@ -46,21 +46,6 @@ def test_a_fast_disc_over_a_slow_ground(disc_pair):
     assert error.mean() < 0.5 * disc_pair.error(dis(disc_pair)).mean()
 
 
-def test_kinds_of_frames_agree(disc_pair):
-    """8 and 16 bits, RGB and RGBA, and floats hold the same image."""
-    wanted = flow(disc_pair.first, disc_pair.second).flow
-    kinds = {
-        "16 bits": lambda f: f.astype(np.uint16) * 257,
-        "RGBA": lambda f: np.dstack([f, np.full(f.shape[:2], 255, np.uint8)]),
-        "floats": lambda f: f / 255.0,
-    }
-    for name, kind in kinds.items():
-        found = flow(kind(disc_pair.first), kind(disc_pair.second)).flow
-        assert np.abs(found - wanted).mean() < 0.01, name
-    grey = [cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) for f in (disc_pair.first, disc_pair.second)]
-    assert disc_pair.error(flow(*grey).flow).mean() < 1.2
-
-
 def test_windows(smooth_pair):
     result = flow(smooth_pair.first, smooth_pair.second, linker="windows")
     assert len(result.matches) > 60

@@ -47,24 +47,6 @@ def test_close_particles_stay_apart():
     assert np.abs(np.sort(found[:, 0]) - (25, 32)).max() < 0.5
 
 
-def test_noise_holds_no_particles():
-    noise = np.random.default_rng(1).normal(0.5, 0.05, (300, 300)).astype(np.float32)
-    found, _ = particles(noise, 7, threshold=5.0)
-    assert len(found) < 10
-    more, _ = particles(noise, 7, threshold=2.0)
-    assert len(more) > 100
-
-
-@pytest.mark.parametrize("side", [1, 3, 8, 12, 20])
-@pytest.mark.parametrize("kind", ["bright", "corners"])
-def test_tiny_frames(side, kind):
-    frame = np.random.default_rng(side).uniform(0, 1, (side, side, 3)).astype(np.float32)
-    finder = choose_finder(frame, kind)
-    found, weight = finder(frame)
-    assert len(found) == len(weight)
-    assert np.isfinite(found).all()
-
-
 def test_corners_of_a_square():
     frame = np.zeros((80, 80), np.float32)
     frame[20:50, 30:60] = 0.8

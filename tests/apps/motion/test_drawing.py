@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 from apps.optical_flow import flow_figures as drawing
 
@@ -36,34 +35,3 @@ def test_colours_are_the_published_ones_to_a_grey_level():
     wanted = np.array([[published_colour(*map(float, vector)) for vector in row] for row in flow])
     assert np.abs(figure - wanted).max() <= 1
     assert figure[1, 0].tolist() == [255, 255, 255]
-
-
-def test_arrows_point_along_the_flow():
-    rgb = np.full((300, 300, 3), 0.5, np.float32)
-    flow = np.zeros((300, 300, 2), np.float32)
-    flow[200:, :, 0] = 40  # so that arrows are not lengthened
-    still = flow.copy()
-    spacing = round(300 / drawing.MAX_ARROWS)
-    start = spacing // 2 + 5 * spacing  # of the sixth arrow of the sixth row
-    still[start, start], flow[start, start] = 0, (40, 0)
-    unmoved, moved = (drawing.arrows(rgb, field) for field in (still, flow))
-    y, x = np.nonzero((moved != unmoved).any(axis=2))
-    assert start - 7 <= y.min() <= y.max() <= start + 7, "the arrow runs along the row of its start"
-    high = [np.ptp(y[x == column]) for column in (start + 20, start + 36)]
-    assert high[1] > high[0], "its head is where the motion ends"
-    assert x.max() == pytest.approx(start + 40, abs=3)
-    grey = drawing.arrows(rgb, flow, np.zeros((300, 300), bool))
-    assert np.ptp(grey[start, start + 20]) == 0
-    assert np.ptp(moved[start, start + 20]) > 50
-
-
-def test_the_key_has_the_colours_of_the_flow():
-    from apps.optical_flow.flow_figures import flow_figure, key_figure
-
-    key = key_figure(41)
-    assert key.shape == (41, 41, 3)
-    for x, y in ((20, 0), (0, 20), (-12, 5), (3, -17), (0, 0)):
-        flow = np.full((1, 1, 2), (x, y), np.float32)
-        np.testing.assert_array_equal(key[20 + y, 20 + x], flow_figure(flow, max_motion=20)[0, 0])
-    assert (key[0, 0] == 255).all()
-    assert (key[20, 20] == 255).all()

@@ -6,7 +6,7 @@ import pytest
 
 from apps import flow
 from apps.optical_flow import fast_flow
-from apps.optical_flow.frame import QUICK_LEVELS, Frame, quick_sizes
+from apps.optical_flow.frame import Frame
 
 
 def dis(pair):
@@ -38,21 +38,3 @@ def test_seeds_are_linked_one_to_one_where_motions_cancel(disc_pair):
     x, y = np.rint(found.first).astype(int).T
     off = np.linalg.norm(found.motion - disc_pair.flow[y, x], axis=1)
     assert (off < 4).mean() > 0.85
-
-
-@pytest.mark.parametrize("shape", [(16, 16), (48, 48), (17, 90), (49, 300, 3)])
-def test_tiny_frames(shape):
-    frame = cv2.GaussianBlur(np.random.default_rng(2).uniform(0, 1, shape).astype(np.float32), (0, 0), 1.5)
-    found = flow(frame, frame, fast=True)
-    assert found.flow.shape == (*shape[:2], 2)
-    assert found.valid.shape == shape[:2]
-    assert np.abs(found.flow).mean() < 0.5
-
-
-def test_levels_grow_to_the_finest():
-    sizes = quick_sizes((480, 640))
-    assert sizes[0] == (120, 160)
-    assert sizes[-1] == (336, 448)
-    assert len(sizes) == QUICK_LEVELS
-    assert sizes == sorted(sizes)
-    assert quick_sizes((32, 40))[0] == (22, 28), "a small frame starts at its finest level"

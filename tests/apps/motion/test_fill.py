@@ -47,54 +47,6 @@ def test_outliers_have_little_influence():
     assert (off < 2).mean() > 0.95
 
 
-def test_collinear_matches_extrapolate_stably():
-    points = np.stack([np.linspace(30, 36, 5), np.full(5, 30.0)], axis=1)
-    noise = np.random.default_rng(2).normal(0, 0.5, (5, 2))
-    flow = fill_flow(FLAT, points, points + [5.0, 0.0] + noise)
-    assert np.abs(flow - [5.0, 0.0]).max() < 2.5
-
-
-def test_sweeps_find_shortest_paths():
-    """Against Dijkstra on the grid of 8 neighbours."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import dijkstra
-
-    rng = np.random.default_rng(3)
-    step = rng.uniform(0.5, 2.0, (12, 15)).astype(np.float32)
-    H, W = step.shape
-    rows, cols, lengths = [], [], []
-    for y in range(H):
-        for x in range(W):
-            for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
-                v, u = y + dy, x + dx
-                if v < H and 0 <= u < W:
-                    rows.append(y * W + x)
-                    cols.append(v * W + u)
-                    lengths.append(0.5 * (step[y, x] + step[v, u]) * np.hypot(dx, dy))
-    graph = coo_matrix((lengths, (rows, cols)), shape=(H * W, H * W))
-    true = dijkstra(graph, directed=False, indices=[0, H * W - 4], min_only=True).reshape(H, W)
-    distance = np.full((H, W), INFINITY, np.float32)
-    cell = np.zeros((H, W), np.int32)
-    distance.flat[[0, H * W - 4]] = 0
-    cell.flat[H * W - 4] = 1
-    for _ in range(6):
-        sweep_kernel(step, 1, distance, cell)
-        sweep_kernel(step, -1, distance, cell)
-    np.testing.assert_allclose(distance, true, rtol=1e-5)
-    index, length = _nearest_matches(step, distance, cell, 2, 2)
-    assert index.tolist() == [[0, 1], [1, 0]]
-    assert length[0, 1] == pytest.approx(length[1, 1])
-    # Cells are adjacent across sides only, so a path that crosses diagonally is slightly longer.
-    path = true_between(graph, 0, H * W - 4)
-    assert path - 1e-4 <= length[0, 1] <= 1.1 * path
-
-
-def true_between(graph, a, b):
-    from scipy.sparse.csgraph import dijkstra
-
-    return dijkstra(graph, directed=False, indices=a)[b]
-
-
 @pytest.mark.parametrize(("count", "neighbours"), [(60, 8), (60, 60), (3, 2), (1, 1)])
 def test_nearest_matches_are_those_of_dijkstra(count, neighbours):
     """Cells of many sides, of which each pair of adjacent ones is one edge, of the shortest path across its sides."""

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import skimage.data
 
-import apps
 from apps.common.images import InputError
 from apps.tracking.follow import LEFT, LOST, OCCLUDED, SEEN, Follower, follow
 
@@ -62,14 +61,6 @@ def test_points_are_where_the_photograph_moved(frames, points):
     assert (found.confidence[~seen] == 0).all()
 
 
-def test_two_frames_are_a_sequence(frames, points):
-    found = apps.follow(frames[:2], points)
-    assert found.position.shape == (2, 80, 2)
-    assert (found.position[0] == points).all()
-    seen = found.state[1] == SEEN
-    assert np.median(np.linalg.norm(found.position[1] - points - (5, -3), axis=1)[seen]) < 0.1
-
-
 def test_a_covered_point_is_carried_and_seen_again(frames, points):
     frames[2] = frames[2].copy()
     covered = (np.abs(points + (10, -6) - (90, 74)) < 10).all(axis=1)
@@ -91,12 +82,6 @@ def test_points_leave_the_frame(frames):
     tracks = found.tracks()
     assert (tracks.length == np.isfinite(found.position[..., 0]).sum(axis=0)).all()
     assert (tracks.link[:, 0] < tracks.link[:, 1]).all()
-
-
-def test_one_table_for_all_frames(frames, points):
-    table = follow(frames, points).to_pandas()
-    assert {"frame", "x", "y", "state", "confidence", "particle", "link_margin"} == set(table.columns)
-    assert set(table.state) <= {"seen", "occluded"}
 
 
 def test_plain_frames_carry_all_points():

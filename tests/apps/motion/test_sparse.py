@@ -44,20 +44,6 @@ def test_a_turned_and_zoomed_frame_is_matched():
     assert (error < 3).mean() > 0.97
 
 
-def test_a_stereo_pair_is_matched_along_its_rows():
-    import skimage.data
-
-    left, right, disparity = skimage.data.stereo_motorcycle()
-    part = (slice(150, 400), slice(200, 600))
-    matches = match_points(left[part].copy(), right[part].copy())
-    x, y = np.rint(matches.first).astype(int).T
-    true = disparity[part][y, x]
-    known = np.isfinite(true) & (true > 0)
-    error = np.hypot(matches.motion[:, 0] + np.where(known, true, 0), matches.motion[:, 1])[known]
-    assert len(error) > 300
-    assert (error < 3).mean() > 0.9
-
-
 def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair):
     first, second = grey_pair(disc_pair.first, disc_pair.second)
     seeds = seed_matches(first, second)
@@ -69,11 +55,3 @@ def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair):
     assert wrong.sum() > 5
     assert np.median(matches.confidence[wrong]) < 0.7
     assert np.median(matches.confidence[~wrong]) > 0.95
-
-
-def test_seeds_are_right(smooth_pair):
-    seeds = seed_matches(*grey_pair(smooth_pair.first, smooth_pair.second))
-    error = off(seeds, smooth_pair)
-    assert len(error) > 100
-    assert (error < 3).mean() > 0.95
-    assert ((seeds.confidence >= 0) & (seeds.confidence <= 1)).all()

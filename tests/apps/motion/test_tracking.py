@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from apps.common.images import InputError
-from apps.tracking.active_tracks import pairs_in_range, shared_motion
+from apps.tracking.active_tracks import shared_motion
 from apps.tracking.global_links import GAP_COST
 from apps.tracking.tracking import Detections, track
 
@@ -109,27 +109,6 @@ def test_blinking_needs_memory(memory, tracks):
     assert_consistent(found)
 
 
-def test_thousands_in_one_component():
-    """Every particle is in range of several others: one group of 6000, too large for a combinatorial search."""
-    rng = np.random.default_rng(5)
-    first = rng.uniform(0, 78, (6000, 2))
-    moved = first + rng.normal(0, 0.3, first.shape)
-    second = moved[rng.permutation(6000)]
-    row, col, _ = pairs_in_range(first, second, 3.0)
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(row), bool), (row, col + 6000)), shape=(12000, 12000))
-    assert np.bincount(connected_components(graph, directed=False)[1]).max() > 11000
-    tracks = track([first, second], search_range=3.0)
-    assert_consistent(tracks)
-    assert len(tracks.link) > 5900
-    position = tracks.detections.position
-    apart = ((position[tracks.link[:, 0]] - position[tracks.link[:, 1]]) ** 2).sum()
-    true_links = np.minimum(((moved - first) ** 2).sum(axis=1), 9.0).sum()
-    assert apart + 9.0 * (6000 - len(tracks.link)) < true_links
-
-
 def links_of_trackpy(trackpy, detections, search_range, memory):
     import pandas
 
@@ -202,17 +181,6 @@ def test_global_links_have_the_minimum_total_cost():
 def test_bad_arguments(detections, options, message):
     with pytest.raises(InputError, match=message):
         track(detections, **options)
-
-
-def test_new_track_starts_with_its_neighbours_velocity():
-    """All drift by 9, more than the search range; a point that appears later is predicted to drift, too."""
-    grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 40
-    frames = []
-    for t in range(6):
-        late = [[12.0, 0]] if t >= 3 else []
-        frames.append(np.concatenate([grid, grid[:1] + late]) + (9 * t, 0) if late else grid + (9 * t, 0))
-    tracks = track(frames, search_range=6, predict=True)
-    assert tracks.length.tolist() == [6] * 25 + [3]
 
 
 def test_drift_longer_than_the_search_range():

@@ -7,10 +7,8 @@ import skimage.data
 
 from apps.motion.candidates import nearest_descriptors
 from apps.motion.points import keypoints
-from apps.point_matching import views
 from apps.point_matching import wide_baseline as wide
 from apps.point_matching.geometry import apply, epipolar_distance, fit, fit_best, in_front, transfer_distance
-from apps.point_matching.guided import first_matches
 from apps.point_matching.wide_baseline import match
 
 SLANTED = np.array([[0.76, -0.3, 130.0], [0.33, 1.0, -40.0], [4.5e-4, 0.0, 1.0]])  # about as graf 1 to 3, tilt 2
@@ -94,35 +92,6 @@ def test_stereo_pair_needs_a_fundamental_matrix():
     plane = match(left, right, model="homography")
     assert plane.model == "homography"
     assert len(plane.matches) < len(found.matches)
-
-
-def test_a_slanted_view():
-    first = np.ascontiguousarray(skimage.data.coffee()[:300, 100:420])
-    slant = np.array([[0.9, -0.2, 40.0], [0.2, 0.9, -20], [2e-4, 0, 1]])
-    second = warped(first, slant)
-    found = match(first, second)
-    right = transfer_distance(slant, found.matches.first, found.matches.second) < 3
-    assert right.sum() > 200
-    assert right.mean() > 0.97
-
-
-def test_first_matches_are_one_to_one():
-    grey = cv2.cvtColor(skimage.data.astronaut()[:200, :200], cv2.COLOR_RGB2GRAY)
-    points = keypoints(grey, 2000, 0.02)
-    found = first_matches(points, points)
-    assert (found.first == found.second).mean() > 0.99
-    assert len(np.unique(np.rint(found.first), axis=0)) == len(found)
-
-
-@pytest.mark.parametrize("turn", [0.0, 36.0, 108.0])
-def test_tilted_points_have_coordinates_of_the_image(turn):
-    """Spots detected in a view of half the width have the coordinates at which they were drawn."""
-    y, x = np.mgrid[:200, :240]
-    spots = np.array([[50.0, 60], [120.3, 90.6], [180, 40.2], [90.5, 150], [170, 155]])
-    bright = sum(np.exp(-((x - px) ** 2 + (y - py) ** 2) / 90) for px, py in spots)
-    found = views._tilted(np.uint8(40 + 200 * np.clip(bright, 0, 1)), 2.0, turn).xy
-    apart = np.linalg.norm(found[:, None] - spots[None], axis=2).min(axis=0)
-    assert np.median(apart) < 0.7  # OpenCV's SIFT is a quarter of a pixel off in each direction, times the tilt
 
 
 class TestGeometry:

@@ -1,12 +1,8 @@
 """Windows of complete bipartite graphs: certified, one-to-one, small, and correct where the motion is known."""
 
-import itertools
-
 import numpy as np
 import pytest
 
-from apps.motion import windows
-from apps.motion.linking import link
 from apps.motion.windows import MAX_POINTS, match_windows
 
 
@@ -37,31 +33,3 @@ def test_matches_are_right_and_one_to_one(found, smooth_pair):
     assert good.mean() > 0.85
     for points in (found.matches.first, found.matches.second):
         assert len(np.unique(np.rint(points), axis=0)) == len(found.matches)
-
-
-def test_window_equals_a_sparse_assignment(smooth_pair, monkeypatch):
-    """A single window has the same total as one sparse assignment."""
-    from apps.motion.points import Points
-
-    rng = np.random.default_rng(0)
-
-    def some(count):
-        descriptors = rng.random((count, 128)).astype(np.float32)
-        descriptors /= np.linalg.norm(descriptors, axis=1, keepdims=True)
-        xy = np.array(list(itertools.product(range(2, 40, 7), repeat=2))[:count], float)
-        return Points(xy, descriptors, np.ones(count, np.float32), np.ones(count, np.float32))
-
-    one, two = some(12), some(9)
-    points = iter((one, two))
-    monkeypatch.setattr(windows, "keypoints", lambda *_: next(points))
-    monkeypatch.setattr(windows, "WINDOW_SIDE", 600)
-    monkeypatch.setattr(windows, "UNMATCHED_COST", 720)
-    found = match_windows(smooth_pair.first, smooth_pair.second)
-    dissimilarity = np.sqrt(np.maximum(2 - 2 * (one.descriptors @ two.descriptors.T).astype(float), 0))
-    distance = np.linalg.norm(one.xy[:, None] - two.xy, axis=2)
-    cost = np.rint(1000 * dissimilarity + 6 * distance)
-    row, col = np.indices(cost.shape).reshape(2, -1)
-    alone = link(row, col, cost.ravel(), cost.shape, 720.0)
-    assert 0 < len(alone.pair) < 9
-    assert found.matches.cost.sum() - 720 * len(found.matches) == pytest.approx(alone.total - 720 * 12, abs=2)
-    assert np.sort(found.matches.margin) == pytest.approx(np.sort(alone.margin), abs=4)

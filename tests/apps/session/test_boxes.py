@@ -5,10 +5,6 @@ import pytest
 
 from apps import segment, segment_labels
 from apps.common.images import InputError
-from apps.segmentation import fit
-from apps.segmentation.hints import Hints
-from apps.segmentation.model import ImageView
-from apps.segmentation.strokes import marks_of_box
 from apps.session import Session
 from apps.session.canvas import Canvas
 from apps.session.session_records import make_stroke, objects_of
@@ -187,15 +183,3 @@ def test_the_other_object_that_fits_a_box():
         session.stroke([(40, 100), (50, 110)], 2)
         session.wait()
         assert session.rival is None
-
-
-def test_the_other_object_of_a_large_image(monkeypatch):
-    """It is an object of the full image, too."""
-    photo, box = photo_of_two_objects()
-    monkeypatch.setattr(fit, "BOX_PIXELS", 9000)
-    marks = marks_of_box(box, photo.shape[:2])
-    found = fit.find_labels(ImageView(lambda: photo, marks.shape), Hints(marks), "cpu")
-    assert found.small.small is not None
-    assert found.rival.small.small is not None
-    assert found.rival.labels.shape == marks.shape
-    assert 0 < np.count_nonzero(found.rival.mask) == np.count_nonzero(found.rival.mask & (marks != 0))

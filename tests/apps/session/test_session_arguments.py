@@ -62,11 +62,6 @@ def test_bad_images(image, options, message):
         Session(image, **{"device": "cpu", **options})
 
 
-def test_a_point_is_a_stroke_and_marks_its_pixel(session):
-    session.stroke((40.9, 30.1), 0.01, 0, final=False)
-    assert session._answers._canvas.all_marks()[30, 40] == 0
-
-
 def test_a_widget_without_its_extra_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
     monkeypatch.delitem(sys.modules, "apps.app.notebook", raising=False)

@@ -5,7 +5,6 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.common.errors import OutputError
 from apps.common.images import InputError, read_image
 from apps.session import Session
 from apps.session.session_records import Marks
@@ -65,14 +64,6 @@ def test_what_was_cleared_is_restored_by_undo(session, disc, tmp_path):
         assert loaded.state["redo"]
 
 
-def test_keep_is_stored(disc, tmp_path):
-    image, _ = disc
-    with Session(image, keep="all", device="cpu") as session:
-        session.save(tmp_path / "a.sqlite")
-    assert Session.load(tmp_path / "a.sqlite", image)._keep == "all"
-    assert Session.load(tmp_path / "a.sqlite", image, keep="touching")._keep == "touching"
-
-
 def test_sessions_of_other_images(session, disc, tmp_path):
     image, _ = disc
     session.save(tmp_path / "a.sqlite", "disc.png")
@@ -83,12 +74,6 @@ def test_sessions_of_other_images(session, disc, tmp_path):
         Session.load(tmp_path / "a.sqlite", np.zeros((3, 40, 56), np.uint8), device="cpu")
     with pytest.raises(InputError, match="no file"):
         Session.load(tmp_path / "b.sqlite", image, device="cpu")
-
-
-def test_a_session_that_cannot_be_written(session, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="path"):
-        session.save(tmp_path / "file" / "a.sqlite")
 
 
 @pytest.fixture

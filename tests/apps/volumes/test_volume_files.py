@@ -7,7 +7,7 @@ import SimpleITK
 import tifffile
 
 from apps.volumes.volume_files import read_volume, result_suffix, write_labels
-from apps.volumes.voxel_geometry import Geometry, is_same_grid
+from apps.volumes.voxel_geometry import Geometry
 from tests.apps.volumes.conftest import (
     ORIGIN,
     SPACING,
@@ -138,19 +138,6 @@ def test_one_file_chooses_its_series(ball, tmp_path):
     write_dicom(tmp_path / "both", ball.values)
     write_dicom(tmp_path / "both", ball.truth.astype(np.int16), series="9.9", prefix="other")
     np.testing.assert_array_equal(read_volume(tmp_path / "both" / "other005.dcm").values, ball.truth)
-
-
-def test_grids():
-    shape = (10, 20, 30)
-    plain = Geometry((1.0, 1.0, 1.0), "mm", (0.0, 0.0, 0.0), tuple(np.eye(3).ravel()))
-    assert is_same_grid(plain, None, shape)
-    assert is_same_grid(plain, Geometry((1000.0, 1000.0, 1000.0), "µm"), shape)
-    assert not is_same_grid(plain, Geometry((1.0, 1.0, 1.01), "mm"), shape)
-    assert not is_same_grid(plain, Geometry((1.0, 1.0, 1.0), "mm", (0.2, 0, 0), plain.direction), shape)
-    assert is_same_grid(plain, Geometry((1.0, 1.0, 1.0), "mm", (0.05, 0, 0), plain.direction), shape)
-    turned = tuple(np.diag([-1.0, -1.0, 1.0]).ravel())
-    assert not is_same_grid(plain, Geometry((1.0, 1.0, 1.0), "mm", plain.origin, turned), shape)
-    assert str(Geometry((2.5, 1, 1), "mm", (1, 2, 3))) == "spacing 2.5 1 1 mm (z, y, x), origin 1 2 3 (x, y, z)"
 
 
 @pytest.mark.parametrize(("direction", "letters"), [
