@@ -26,7 +26,7 @@ from apps.motion.sparse import match_points
 from apps.optical_flow import fusion
 from apps.optical_flow.dense_flow import flow
 from apps.optical_flow.flow_files import read_flow
-from apps.optical_flow.flow_scores import averages, score_flow
+from apps.optical_flow.flow_scores import FlowScores, score_flow
 from benchmarks import command, large_motion
 from benchmarks.flow_clip import clip_table
 from benchmarks.kept_results import Kept
@@ -147,7 +147,8 @@ def dense_table(cases, repeats):
         which = [i for i, case in enumerate(cases) if case.kind == kind]
         for name in DENSE:
             time_taken = np.mean([seconds[name][i] for i in which])
-            by_image, pooled = averages([scores[name][i] for i in which]).values()
+            values = np.array([scores[name][i] for i in which])
+            by_image, pooled = (FlowScores(*np.average(values, 0, weights)) for weights in (None, values[:, -1]))
             row = [f"{by_image.epe:.3f}", f"{pooled.epe:.3f}", f"{by_image.aae:.2f}", f"{by_image.fl:.2f}"]
             rows.append([kind, name, str(len(which)), *row, f"{pooled.fl:.2f}", f"{time_taken:.3f}"])
     columns = ["set", "method", "pairs", "EPE by image", "EPE pooled", "AAE by image", "Fl % by image", "Fl % pooled"]

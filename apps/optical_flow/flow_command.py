@@ -37,7 +37,7 @@ from apps.common.images import InputError, by_number, check_same_size, read_imag
 from apps.optical_flow import LINKERS
 from apps.optical_flow.frame import Frame
 from apps.run.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
-from apps.run.program import Program, Work, report_of
+from apps.run.program import Program, Work, mean_scores, report_of
 
 INPUTS = ("frames", "truth")
 PAIRS_AT_ONCE = 2  # of a sequence
@@ -220,12 +220,8 @@ def _flow_one(pair: Pair, chosen) -> dict:
 
 
 def _finish(chosen, reports) -> dict:
-    """Write the video of a sequence; return it and the average scores for the JSON report."""
-    scores = _averages(reports)
-    content: dict = {"truth": scores} if scores else {}
-    if chosen.video is not None and reports:
-        content["video"] = str(_write_video(chosen, reports))
-    return content
+    """Write the video of a sequence; return it for the JSON report."""
+    return {"video": str(_write_video(chosen, reports))} if chosen.video is not None and reports else {}
 
 
 def _write_video(chosen, reports) -> Path:
@@ -244,14 +240,6 @@ def _write_video(chosen, reports) -> Path:
     return write_video(chosen.video, figures(), sequence.rate)
 
 
-def _averages(reports) -> dict:
-    """Return both averages of the scores, over the pairs with ground truth."""
-    from apps.optical_flow.flow_scores import FlowScores, averages
-
-    scored = [FlowScores(**report["truth"]) for report in reports if "truth" in report]
-    return {how: scores.rounded() for how, scores in averages(scored).items()} if scored else {}
-
-
 def _line(report) -> str:
     text = (
         f"{report['pair']}: {report['width']}x{report['height']}, {report['matches']} matches, motion "
@@ -265,10 +253,8 @@ def _line(report) -> str:
 
 
 def _summary(reports) -> str:
-    text = ""
-    for how, scores in _averages(reports).items():
-        text += f"; {how}: EPE {scores['epe']:.3f} px, Fl {scores['fl']:.2f} %"
-    return text
+    means = mean_scores(reports, "epe", "fl")
+    return "; EPE {:.3f} px, Fl {:.2f} % on average".format(*means) if means else ""
 
 
 PROGRAM = Program("flow", __doc__, "pair", INPUTS, _add_options, _plan)

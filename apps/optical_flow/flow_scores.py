@@ -1,12 +1,9 @@
-"""Scores of a flow against the ground truth, for one pair and averaged over many.
+"""Scores of a flow against the ground truth.
 
-    EPE      length of the difference vector, pixels
-    AAE      angle between (u, v, 1) and the true (u, v, 1), degrees
-    R1..R5   share of pixels with EPE above 1, 3, 5 pixels, percent
-    Fl       share with EPE above 3 pixels and above 5 % of the true length, percent (KITTI's Fl-all)
-
-Over several pairs there are two averages, which differ if the pairs have different numbers of known pixels: by image
-(equal weight per pair) and pooled (equal weight per pixel).
+EPE      length of the difference vector, pixels
+AAE      angle between (u, v, 1) and the true (u, v, 1), degrees
+R1..R5   share of pixels with EPE above 1, 3, 5 pixels, percent
+Fl       share with EPE above 3 pixels and above 5 % of the true length, percent (KITTI's Fl-all)
 """
 
 from typing import NamedTuple
@@ -54,14 +51,3 @@ def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = N
         fl=100 * float(((error > 3) & (error > 0.05 * length)).mean()),
         pixels=int(valid.sum()),
     )
-
-
-def averages(scores: list[FlowScores]) -> dict[str, FlowScores]:
-    """Return the mean scores of several pairs, "by image" and "pooled", over all their pixels."""
-    values = np.array(scores)
-    pixels = values[:, -1]
-    found = {}
-    for how, weights in (("by image", None), ("pooled", pixels)):
-        means = np.average(values, 0, weights).tolist()
-        found[how] = FlowScores(*means)._replace(pixels=int(pixels.sum()))
-    return found

@@ -91,7 +91,6 @@ def _match_one(pair: Pair, chosen) -> dict:
         "residual_median": round(float(np.median(found.residual)), 4),
         "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
         "inliers": int(is_inlier.sum()),
-        "coverage_percent": round(_coverage(found.matches.first, first.shape), 2),
         "device": "cpu",  # sparse assignments are solved on the CPU on every device
     }
     if truth is not None:
@@ -111,12 +110,6 @@ def _scaled(found):
     """The matrix, which has no scale, with 1 at the lower right of a homography, or a fundamental matrix of norm 1."""
     by_corner = found.model == "homography" and found.matrix[2, 2] != 0
     return found.matrix / (found.matrix[2, 2] if by_corner else np.linalg.norm(found.matrix))
-
-
-def _coverage(points, shape) -> float:
-    """Return the percentage of the first image's 32-pixel cells that contain a match."""
-    cells = -(-shape[0] // 32) * -(-shape[1] // 32)
-    return 100.0 * len(np.unique(np.floor(points / 32).astype(int), axis=0)) / cells
 
 
 def _scores(found, truth, shape) -> dict:

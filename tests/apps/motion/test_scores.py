@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.optical_flow.flow_scores import averages, score_flow
+from apps.optical_flow.flow_scores import score_flow
 
 
 def one(mine, true):
@@ -37,16 +37,6 @@ def test_unknown_pixels_do_not_count():
     valid = np.array([[False, True], [True, False]])
     scores = score_flow(flow, truth, valid)
     assert (scores.epe, scores.pixels) == (0, 2)
-
-
-def test_both_averages_and_their_names():
-    small = score_flow(np.ones((1, 1, 2)), np.zeros((1, 1, 2)))
-    large = score_flow(np.zeros((3, 1, 2)), np.zeros((3, 1, 2)))
-    found = averages([small, large])
-    assert {how: scores.epe for how, scores in found.items()} == pytest.approx(
-        {"by image": np.sqrt(2) / 2, "pooled": np.sqrt(2) / 4}
-    )
-    assert [scores.pixels for scores in found.values()] == [4, 4]
 
 
 def test_rejected_input():
