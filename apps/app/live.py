@@ -46,17 +46,8 @@ from apps.segmentation.margins import STEPS
 from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
-from apps.session.session_records import (
-    MAX_LABEL,
-    Delete,
-    Marks,
-    MaskHint,
-    Patch,
-    Record,
-    Stroke,
-    common_length,
-    objects_of,
-)
+from apps.session.record_checks import MAX_LABEL
+from apps.session.session_records import Delete, Marks, MaskHint, Patch, Record, Stroke, common_length, objects_of
 from apps.session.store import APPROVED, DONE, state_in
 from apps.warmup import warmup_jobs
 

@@ -27,8 +27,8 @@ from apps.common.errors import InputError
 from apps.segmentation.hints import mask_in
 from apps.segmentation.result_files import encoded_result
 from apps.session import Session
+from apps.session.record_checks import check_label
 from apps.session.session_export import KINDS
-from apps.session.session_records import check_label
 
 RADIUS = 5.0  # pixels, of a click
 MAX_PROMPTS = 1000  # of a request

@@ -7,7 +7,7 @@ from apps.common.images import InputError, pixels_in
 from apps.segmentation.hints import mask_in
 from apps.segmentation.image_sizes import at_centres
 from apps.segmentation.masks import array_in, mask_of, soft_masks_of
-from apps.session.session_records import MAX_LABEL
+from apps.session.record_checks import MAX_LABEL
 
 
 def label_map_of(values, name: str) -> np.ndarray | None:

@@ -29,9 +29,19 @@ from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
 from apps.session.canvas import Canvas, Overlay
 from apps.session.hand_edits import Edits
+from apps.session.history import RecordHistory
 from apps.session.image_answers import ImageAnswers
 from apps.session.label_maps import label_map_of
 from apps.session.latest_work import LatestWork
+from apps.session.record_checks import (
+    check_label,
+    make_box,
+    make_description,
+    make_marks,
+    make_mask_hint,
+    make_starts,
+    make_stroke,
+)
 from apps.session.session_records import (
     Clear,
     Delete,
@@ -40,18 +50,10 @@ from apps.session.session_records import (
     Objects,
     Patch,
     Record,
-    RecordHistory,
     Unlock,
-    check_label,
     common_length,
     effective,
     locks_of,
-    make_box,
-    make_description,
-    make_marks,
-    make_mask_hint,
-    make_starts,
-    make_stroke,
     objects_of,
     paste,
 )

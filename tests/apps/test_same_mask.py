@@ -16,7 +16,7 @@ from apps.common.images import read_image
 from apps.compat.cv2 import grabCut
 from apps.segmentation import fit
 from apps.session.canvas import Canvas
-from apps.session.session_records import make_stroke
+from apps.session.record_checks import make_stroke
 from tests.tiers import in_quick_tier
 
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -7,7 +7,8 @@ from apps import segment, segment_labels
 from apps.common.images import InputError
 from apps.session import Session
 from apps.session.canvas import Canvas
-from apps.session.session_records import make_stroke, objects_of
+from apps.session.record_checks import make_stroke
+from apps.session.session_records import objects_of
 from tests.apps.conftest import iou
 from tests.apps.session.scenes import near_polyline, photo_of_two_objects
 

@@ -1,6 +1,8 @@
 """Undo and redo of records with their parts."""
 
-from apps.session.session_records import Clear, RecordHistory, make_stroke
+from apps.session.history import RecordHistory
+from apps.session.record_checks import make_stroke
+from apps.session.session_records import Clear
 
 
 def stroke(is_part=False):
