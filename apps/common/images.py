@@ -33,8 +33,6 @@ FORMATS = "PNG, JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM"  # for messages; AVIF r
 TIFF_MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 ONE_FRAME = (b"\xff\xd8", b"8BPS", *TIFF_MAGIC)  # JPEG, PSD, TIFF: Pillow counts thumbnails, layers, reduced pages
 HEIC = tuple(b"ftyp" + brand for brand in (b"heic", b"heix", b"heim", b"hevc", b"mif1", b"msf1"))
-DESCRIBING = (b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"iCCP", b"pHYs")  # chunks of a PNG that may hold metadata
-PNG_ENDS = 1 << 17  # bytes at both ends of a PNG with these chunks
 AS_STORED = ("1", "L", "LA", "RGB", "RGBA", "F", "I")
 EXIF_ORIENTATION = 0x0112
 TURNED = (5, 6, 7, 8)  # EXIF orientations that exchange the sides
@@ -213,7 +211,7 @@ def deep_png(data: bytes) -> np.ndarray:
     """Pixels of a PNG that `is_deep_png`, as stored: uint16 (H, W, channels), in the order R, G, B, alpha."""
     import cv2  # not through imageio, whose plugin would write the bytes to a file, and copy the pixels twice
 
-    if b"IEND" not in data[-PNG_ENDS:]:
+    if b"IEND" not in data[-(1 << 17) :]:
         raise ValueError("image file is truncated")
     _check_size(*(int.from_bytes(data[at : at + 4], "big") for at in (16, 20)))
     if (pixels := cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)) is None:
@@ -263,15 +261,11 @@ def _with_pillow(data: bytes, indices: bool) -> tuple[np.ndarray, Metadata]:
         if not data.startswith(ONE_FRAME) and (frames := file.properties(index=...).n_images) > 1:
             hint = "pass a single image (cutmatch flow, track and segment --clip accept sequences)"
             raise Unsuitable(f"holds {frames} frames; {hint}")
-        about = {}
         if is_deep_png(data):
-            pixels, ends = deep_png(data), data[:PNG_ENDS] + data[-PNG_ENDS:]
-            if any(kind in ends for kind in DESCRIBING):  # Pillow decodes the pixels again for these
-                about = file.metadata(index=0, exclude_applied=False)
+            pixels = deep_png(data)
         else:
-            about = file.metadata(index=0)
-            pixels = file.read(index=0, mode=_mode_of(about, indices))
-            about = file.metadata(index=0, exclude_applied=False)  # while reading, Pillow may have turned the pixels
+            pixels = file.read(index=0, mode=_mode_of(file.metadata(index=0), indices))
+        about = file.metadata(index=0, exclude_applied=False)  # while reading, Pillow may have turned the pixels
     if pixels.dtype == np.int32 and data[:4] not in TIFF_MAGIC:  # PNM; the labels of a TIFF keep 32 bits
         pixels = pixels.astype(np.uint16)
     pixels = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)

@@ -136,7 +136,6 @@ def _track_one(job: Job, chosen) -> dict:
         "longest": int(length.max()),
         "unlinked_in_range": tracks.counts["unlinked_in_range"],
         "pairs_in_range": tracks.counts["candidates"],
-        "contested": tracks.counts["contested"],
     }
     return _report(job, clock, files, facts)
 

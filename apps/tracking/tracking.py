@@ -77,8 +77,7 @@ class Tracks(Result):
         squared pixels: 0 if another solution costs the same, at most 2 search_range^2.
     counts : dict
         "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
-        had a detection within the search range and were not linked; "contested": tracks whose nearest detection is also
-        the nearest of another track.
+        had a detection within the search range and were not linked.
     """
 
     detections: Detections
@@ -173,7 +172,7 @@ def track(
     frames, first = np.unique(detections.frame[order], return_index=True)
     steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
     unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the search range is linked
-    counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
+    counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0}
     how = search_range, memory, unmatched_cost, counts, device, progress
     if linker == "global":
         links, margin = _all_frames(detections, order, steps, *how)
@@ -195,7 +194,7 @@ def _frame_by_frame(
         row, col, cost = pairs_in_range(active.expected, position, search_range)
         chosen = link(row, col, cost, (len(active.detection), len(found)), unmatched_cost, device)
         linked, taken = row[chosen.pair], col[chosen.pair]
-        _count(counts, row, col, cost, len(linked))
+        _count(counts, row, len(linked))
         links.append(np.column_stack([active.detection[linked], found[taken]]))
         margins.append(chosen.margin)
         active.update(frame, position, found, linked, taken, np.setdiff1d(np.arange(len(found)), taken))
@@ -212,7 +211,7 @@ def _all_frames(
     pair = chosen.pair[np.lexsort((row[chosen.pair], detections.frame[col[chosen.pair]]))]
     margin = np.empty(len(row))
     margin[chosen.pair] = chosen.margin
-    _count(counts, row, col, cost, len(pair))
+    _count(counts, row, len(pair))
     return np.column_stack([row[pair], col[pair]]), margin[pair]
 
 
@@ -330,15 +329,9 @@ def default_search_range(detections: Detections) -> float:
     return float(np.median(np.concatenate(spacing)) / 2)
 
 
-def _count(counts: dict, row, col, cost, links: int) -> None:
+def _count(counts: dict, row, links: int) -> None:
     counts["candidates"] += len(row)
-    if not len(row):
-        return
-    order = np.lexsort((cost, row))
-    tried, first = np.unique(row[order], return_index=True)
-    nearest = col[order[first]]
-    counts["unlinked_in_range"] += len(tried) - links
-    counts["contested"] += int((np.bincount(nearest)[nearest] > 1).sum())
+    counts["unlinked_in_range"] += len(np.unique(row)) - links
 
 
 def check_settings(search_range, memory, predict, linker, spelled: Callable[[str], str] = lambda name: name) -> None:
