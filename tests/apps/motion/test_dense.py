@@ -46,6 +46,7 @@ def test_a_fast_disc_over_a_slow_ground(disc_pair):
     assert error.mean() < 0.5 * disc_pair.error(dis(disc_pair)).mean()
 
 
+@pytest.mark.slow
 def test_windows(smooth_pair):
     result = flow(smooth_pair.first, smooth_pair.second, linker="windows")
     assert len(result.matches) > 60
