@@ -26,7 +26,7 @@ from apps.session.canvas import Canvas, Change
 from apps.session.session_records import Box, Locator, MaskHint, PackedMask, Record, Stroke
 from apps.session.volume_box import object_in_box
 from apps.session.volume_corrections import VolumeCorrections
-from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
+from apps.session.volume_prior import VolumePrior, grown, trusted_costs, volume_prior_of
 from gridcut.device import DeviceName
 
 AROUND = 16  # voxels around an object, which may change when its margins are looked for
@@ -138,10 +138,7 @@ class VolumeAnswers:
         if own is None:
             nowhere = Margins(np.full(self.shape, STEPS[-1], np.float32), np.full(self.shape, np.inf, np.float32))
             return lambda: nowhere
-        part = tuple(
-            slice(max(0, side.start - AROUND), min(n, side.stop + AROUND))
-            for side, n in zip(own, self.shape, strict=True)
-        )
+        part = grown(own, self.shape, (AROUND,) * 3)
         shown, view = self._labels[part], self._view.part(part)
         location = None if models.location is None else models.location[part]
         costs = view.costs(models._replace(location=location)).everywhere(held[part])

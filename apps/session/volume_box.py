@@ -20,6 +20,7 @@ from apps.segmentation.hints import Hints, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.model import BOX_SHARES, Prior
 from apps.segmentation.volume_view import BINS, VolumeView
+from apps.session.volume_prior import grown
 from gridcut.device import DeviceName
 
 ROUNDS = 5  # of fits and cuts, at most
@@ -83,9 +84,6 @@ def _depth_of(part, volume_shape) -> np.ndarray:
 
 def _levels_outside(view: VolumeView, part) -> np.ndarray:
     """Voxels per grey level around a box."""
-    around = []
-    for one, size in zip(part, view.shape, strict=True):
-        far = max(1, round(CONTEXT * (one.stop - one.start)))
-        around.append(slice(max(0, one.start - far), min(size, one.stop + far)))
-    large, box = (np.bincount(view.grey[where].ravel(), minlength=BINS) for where in (tuple(around), part))
+    around = grown(part, view.shape, [max(1, round(CONTEXT * (one.stop - one.start))) for one in part])
+    large, box = (np.bincount(view.grey[where].ravel(), minlength=BINS) for where in (around, part))
     return large - box

@@ -42,7 +42,7 @@ def volume_prior_of(view: VolumeView, mask: np.ndarray) -> VolumePrior:
     from scipy import ndimage
 
     band = max(MIN_BAND, BAND_SHARE * float(np.cbrt(np.count_nonzero(mask))))
-    part = _grown(ndimage.find_objects(mask.view(np.uint8))[0], mask.shape, CONTEXT * band / view.spacing)
+    part = grown(ndimage.find_objects(mask.view(np.uint8))[0], mask.shape, CONTEXT * band / view.spacing)
     shape, grey = mask[part], view.grey[part]
     depth = (_distances(shape, view.spacing) - _distances(~shape, view.spacing)) / np.float32(band)
     costs = np.full(mask.shape, int(UNIT * costs_of(np.array(-1, np.float32))), np.int16)
@@ -62,7 +62,7 @@ def trusted_costs(prior: VolumePrior, marks: np.ndarray, spacing: np.ndarray) ->
     if not wrong.any():
         return prior.costs
     far = DISTRUST * prior.band
-    part = _grown(ndimage.find_objects(wrong.view(np.uint8))[0], marks.shape, far / spacing)
+    part = grown(ndimage.find_objects(wrong.view(np.uint8))[0], marks.shape, far / spacing)
     costs = prior.costs.copy()
     costs[part] = np.rint(costs[part] * np.minimum(1, _distances(~wrong[part], spacing) / np.float32(far)))
     return costs
@@ -75,7 +75,7 @@ def _distances(inside: np.ndarray, spacing: np.ndarray) -> np.ndarray:
     return ndimage.distance_transform_edt(inside, sampling=spacing).astype(np.float32)
 
 
-def _grown(part: tuple[slice, ...], shape, by) -> tuple[slice, ...]:
+def grown(part: tuple[slice, ...], shape, by) -> tuple[slice, ...]:
     """A part of a grid, larger by a number of voxels along each axis."""
     return tuple(
         slice(max(0, one.start - int(np.ceil(far))), min(size, one.stop + int(np.ceil(far))))
