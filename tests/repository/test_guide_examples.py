@@ -86,12 +86,14 @@ def test_python_runs(page, clone):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", with_examples("sh"))
 def test_commands_run(page, tried, monkeypatch, capsys):
-    """Twice, since a command replaces what it wrote."""
+    """Twice, since a command replaces what it wrote, but for files that options name."""
     monkeypatch.chdir(tried)
     for program, *arguments in commands(page) * 2:
         if program == "cutmatch" and arguments[0] != "demo":  # which `tried` has run
             needed(" ".join(arguments))
-            status = main([*arguments, "--quiet"] if arguments[0] not in ("info", "warmup", "demo") else arguments)
+            more = ["--quiet"] if arguments[0] not in ("info", "warmup", "demo") else []
+            more += ["--overwrite"] * any(option in arguments for option in ("--json", "--report", "--video"))
+            status = main([*arguments, *more])
             assert status == 0, f"{shlex.join(arguments)}: {capsys.readouterr().err}"
 
 
