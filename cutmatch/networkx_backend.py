@@ -31,6 +31,7 @@ MIN_EDGES = 500  # for which conversion and solution are faster than networkx
 LOADING_EDGES = 100_000  # of all calls together, for which networkx takes about as long as importing the solvers
 FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
 INF = float("inf")
+INT64_MAX = 2**63 - 1
 MAX_SUM = {"i": 2.0**60, "f": 1e300}  # of finite capacities, for which a larger one stands for infinity
 NEEDS = {
     **{"hopcroft_karp_matching": "matching", "minimum_weight_full_matching": "assign"},
@@ -195,7 +196,7 @@ def minimum_cut_value(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_f
 def minimum_cut(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> tuple:
     """`networkx.minimum_cut`; the nodes that can still reach the sink are on its side, as in networkx."""
     cut, _ = _cut(flowG, _s, _t, capacity, flow_func, others)
-    return cut.value, cut.partition()
+    return cut.value, tuple({flowG.nodes[i] for i in side} for side in cut.partition())
 
 
 def maximum_flow(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> tuple:
@@ -328,24 +329,24 @@ def _numbers(G: ConvertedGraph, name: Any, default) -> tuple[np.ndarray, np.ndar
     return found
 
 
-def _network(G: ConvertedGraph, name: Any) -> tuple:
-    """The network of `gridcut.graph_max_flow`, and the capacity of its infinite entries.
+def _capacities(G: ConvertedGraph, name: Any) -> tuple:
+    """The capacities of `gridcut.graph_max_flow`, and that of infinite entries.
 
-    That is more than twice the sum of all others.  It is None if int64 does not hold it, and these entries are then 0.
-    As in networkx, only edges of positive capacity exist.
+    That is more than twice the sum of all others, or all that int64 holds, which stands for no limit.  As in networkx,
+    only edges of positive capacity exist.
     """
-    from gridcut.graph.graph_problem import Network
-
-    if (name, "network") not in G.read:
+    if (name, "limit") not in G.read:
         values, infinite = _numbers(G, name, INF)
+        limit = INT64_MAX
         values = np.where(values > 0, values, 0)
-        limit = None
-        if values.dtype != object and float(values.max(initial=0)) * values.size < MAX_SUM[values.dtype.kind]:
-            values[infinite] = limit = 2 * values.sum().item() + 1
+        values = np.minimum(values, limit).astype(np.int64) if values.dtype == object else values
+        if float(values.max(initial=0)) * values.size < MAX_SUM[values.dtype.kind]:
+            limit = 2 * values.sum().item() + 1
         elif values.dtype.kind == "f":
             raise NotImplementedError(f"the sum of the edge attribute {name!r} might overflow; left to networkx")
-        G.read[name, "network"] = Network(G.nodes, G.index, G.indptr, G.indices, values, infinite), limit
-    return G.read[name, "network"]
+        values[infinite] = limit
+        G.read[name, "limit"] = values, limit
+    return G.read[name, "limit"]
 
 
 def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: dict) -> tuple:
@@ -354,7 +355,7 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: d
 
     from gridcut.graph import graph_flow
     from gridcut.graph.graph_flow import cut_of_graph
-    from gridcut.graph.graph_problem import UnboundedFlowError, check_graph_problem, problem_between
+    from gridcut.graph.graph_problem import check_graph_problem
 
     start = time.perf_counter()
     refusal = _refusal(name, flow_func, **others)  # again, since networkx 3.2 takes any text of can_run for True
@@ -367,21 +368,15 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: d
             raise networkx.NetworkXError(f"node {node!s} not in graph")
     if s == t:
         raise networkx.NetworkXError("source and sink are the same node")
-    network, limit = _network(G, name)
+    capacity, limit = _capacities(G, name)
     n = len(G.nodes)
+    source, sink = np.zeros((2, n), capacity.dtype)
+    source[G.index[s]] = sink[G.index[t]] = limit
     try:
-        if limit is None:
-            problem = problem_between(network, s, t)
-        else:
-            source, sink = np.zeros((2, n), network.capacity.dtype)
-            source[G.index[s]] = sink[G.index[t]] = limit
-            problem = check_graph_problem((G.indptr, G.indices, network.capacity, (n, n)), source, sink)
-        method = graph_flow.choose("cpu", "auto", problem)
-        cut = cut_of_graph(problem, G.nodes, *method, start)
-        if limit is not None and cut.value > 0.75 * limit:  # the limit with an infinite path, else at most half of it
-            raise UnboundedFlowError
-    except UnboundedFlowError:
-        raise networkx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
+        problem = check_graph_problem((G.indptr, G.indices, capacity, (n, n)), source, sink)
+        cut = cut_of_graph(problem, *graph_flow.choose("cpu", "auto", problem), start)
     except ValueError as error:
         raise NotImplementedError(f"left to networkx: {error}") from error
+    if cut.value > 0.75 * limit:  # the limit with an infinite path, else at most half of it
+        raise networkx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.")
     return cut, problem

@@ -77,7 +77,6 @@ class GraphCut(Result):
     method: str
     stats: dict
     _kept: KeptGraph = field(repr=False)
-    _nodes: list | None = field(default=None, repr=False)  # the nodes of a networkx graph
 
     @property
     def bound(self) -> float | None:
@@ -85,15 +84,8 @@ class GraphCut(Result):
         return self._kept.problem.bound
 
     def partition(self) -> tuple[set, set]:
-        """The nodes of the source side and of the sink side: of a networkx graph the nodes themselves, else integers.
-
-        Of a networkx graph, these are the sets that ``networkx.minimum_cut`` returns.
-        """
-        nodes = range(self.labels.size) if self._nodes is None else self._nodes
-        sides: tuple[set, set] = (set(), set())
-        for node, is_source in zip(nodes, self.labels.tolist(), strict=True):
-            sides[not is_source].add(node)
-        return sides
+        """The nodes of the source side and of the sink side."""
+        return set(np.flatnonzero(self.labels).tolist()), set(np.flatnonzero(~self.labels).tolist())
 
     def residual(self) -> "scipy.sparse.csr_array":
         """Residual capacities between nodes under the maximum flow of `flow`, in the caller's unit.

@@ -1,4 +1,4 @@
-"""`graph_max_flow`: the minimum cut of any sparse graph, from arrays or a networkx graph to labels."""
+"""`graph_max_flow`: the minimum cut of any sparse graph, from arrays to labels."""
 
 import time
 from typing import Any, Literal
@@ -7,9 +7,8 @@ from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_name
 from gridcut.device.choose import Implementation, Method, cuda_is_available
-from gridcut.device.networkx_graph import is_networkx
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
-from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of, networkx_problem
+from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of
 from gridcut.graph.graph_value import value_of_graph
 from gridcut.graph.residual_graph import LoadedProblem, load_graph
 
@@ -26,17 +25,14 @@ def graph_max_flow(
 
     Parameters
     ----------
-    graph : scipy.sparse matrix or array of shape (n, n), tuple (indptr, indices, capacity, shape), or networkx graph
+    graph : scipy.sparse matrix or array of shape (n, n), or tuple (indptr, indices, capacity, shape)
         The entry at (u, v) is the capacity from node u to node v.  An undirected edge has an entry in both directions.
         Entries may be in any order; those at the same position are summed, those on the diagonal are ignored.
         In a tuple, node u has the entries indptr[u] to indptr[u + 1]; `capacity` has one value per entry or is a
         scalar; `shape` is (n, n).
-        A networkx graph may be directed or not, and have parallel edges.  Capacities are the edge attribute
-        "capacity"; edges without it have infinite capacity.
     source, sink : array_like of shape (n,), or scalar
         Capacity from the source to each node, and from each node to the sink.  In an energy, `source` is the cost of
         labelling a node False (sink side) and `sink` the cost of True; ``inf`` forbids a label.
-        Of a networkx graph, the nodes that are the source and the sink.
     method : str
         "auto", the fastest method, or one of `gridcut.graph.graph_flow.METHODS`.
     device : {"auto", "cpu", "cuda"}
@@ -59,7 +55,7 @@ def graph_max_flow(
         If indices or shapes do not fit, or if a capacity is negative or NaN.  If integer capacities incident to a node
         sum to 2^63 - 1 or more, also without those that no minimum cut contains.  If infinite capacities lead from the
         source to the sink (every cut is infinite), or if float capacities differ too much in magnitude to be
-        represented together.  If `source` or `sink` is not a node of a networkx graph.
+        represented together.
 
     See Also
     --------
@@ -71,9 +67,6 @@ def graph_max_flow(
     Capacities have the types of `max_flow`, and the same precision: integers are exact, floats are rounded down to
     multiples of a power of two, ``stats["unit"]``.  Float capacities may be infinite; integers whose sum at a
     node int64 does not hold are clamped, so ``sys.maxsize`` stands for no limit.
-
-    The labels of a networkx graph are in the order of its nodes, and `GraphCut.partition` returns the nodes of both
-    sides.  Its capacities are copied: later changes of the graph have no effect on the cut.
 
     The residual graph is built in O(n + entries).  Building is fastest if every row is sorted, without repetitions and
     diagonal, and every edge is stored in both directions.  Memory: 16 bytes per direction of an edge, 24 for floats and
@@ -94,21 +87,13 @@ def graph_max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
-    nodes = None
-    if is_networkx(graph):
-        problem, nodes = networkx_problem(graph, source, sink)
-    else:
-        problem = check_graph_problem(graph, source, sink)
-    ran_on, name = choose(device, method, problem)
-    return cut_of_graph(problem, nodes, ran_on, name, start)
+    problem = check_graph_problem(graph, source, sink)
+    return cut_of_graph(problem, *choose(device, method, problem), start)
 
 
-def cut_of_graph(
-    problem: GraphProblem, nodes: list | None, device: Literal["cpu", "cuda"], name: str, start: float
-) -> GraphCut:
+def cut_of_graph(problem: GraphProblem, device: Literal["cpu", "cuda"], name: str, start: float) -> GraphCut:
     """The cut of a checked problem by the method `name`.
 
-    nodes   the nodes of a networkx graph, in the order of the labels
     start   the perf_counter() from which time is measured
     """
     lists = lists_of(problem)
@@ -126,7 +111,7 @@ def cut_of_graph(
 
     found = solve_exactly(load, solve, value, Clock(start), arcs="graph")
     kept = KeptGraph(found.state.problem, found.state.graph)
-    return GraphCut(found.value, found.labels, device, name, found.stats, kept, nodes)
+    return GraphCut(found.value, found.labels, device, name, found.stats, kept)
 
 
 # The methods of `graph_max_flow` by name, and the rule behind ``method="auto"``.

@@ -33,8 +33,7 @@ class GraphSolver:
     Parameters
     ----------
     graph, source, sink
-        As in `graph_max_flow`, but not a networkx graph: pass ``networkx.to_scipy_sparse_array``.  The arrays are
-        copied, so later changes of the caller's arrays have no effect.
+        As in `graph_max_flow`.  The arrays are copied, so later changes of the caller's arrays have no effect.
 
     Raises
     ------

@@ -70,7 +70,7 @@ class GraphState:
         )  # fmt: skip
         source, sink = np.maximum(excess, 0), np.maximum(-excess, 0)
         graph = GraphProblem(listed.size, start, heads[: start[-1]], capacity[: start[-1]], source, sink, False)
-        cut = cut_of_graph(graph, None, "cpu", "ibfs", time.perf_counter())
+        cut = cut_of_graph(graph, "cpu", "ibfs", time.perf_counter())
         moved[listed[~cut.labels]] = second
         cells = np.flatnonzero(moved != labels)
         delta = int(energy_change(cells, labels, moved, self._rows, self._unary, problem.cost))

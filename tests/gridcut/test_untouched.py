@@ -2,7 +2,6 @@
 
 import inspect
 
-import networkx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -127,13 +126,6 @@ def test_graphs(name, locked):
         for _ in range(2):
             assert untouched(maximum_flow, graph, 0, n - 1, locked=locked).flow_value == expected
     assert np.array_equal(graph.toarray(), before)
-
-
-def test_networks():
-    graph = networkx.gnp_random_graph(12, 0.4, seed=1, directed=True)
-    for number, (u, v) in enumerate(graph.edges):
-        graph[u][v]["capacity"] = number % 7
-    untouched(gridcut.graph_max_flow, graph, 0, 11)
 
 
 @each_layout

@@ -161,3 +161,8 @@ def test_the_adversary_of_many_augmentations():
     value, labels = oracles.graph_cut(graph, source, sink)
     assert cut.value == value
     np.testing.assert_array_equal(cut.labels, labels)
+
+
+def test_partition():
+    cut = gridcut.graph_max_flow(([0, 1, 2], [1, 0], [3, 4], (2, 2)), [9, 0], [0, 9])
+    assert cut.partition() == ({0}, {1})
