@@ -1,4 +1,4 @@
-"""Latency and memory of a session by size: `python -m benchmarks interactive --latency`.
+"""Latency and memory of a session and its tools by size: `python -m benchmarks interactive --latency`.
 
 A row is a separate process, which opens a session (data/astronaut.jpg enlarged with noise, or balls in noise) and draws
 --marks strokes, alternately on the object and on the background, each after the work for the one before has ended.
@@ -11,12 +11,19 @@ complete   until nothing is pending: the image, or the volume, for the new model
 processor  seconds of all threads, of a whole later stroke
 memory     of the process after the last stroke
 
-Later strokes: medians.
+Later strokes: medians.  Then the tools of the page, each with the labels that it shows, also medians:
+
+select     a preview that follows the pointer
+push       the outline in a disc of 100 pixels, certified
+wider      a step of the slider
+look       margins, with the place to mark next, in the background; of volumes, too
+meanwhile  answer of a stroke while that is computed
 """
 
 import json
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 import numpy as np
@@ -28,12 +35,17 @@ from benchmarks.timing import in_process
 
 CASES = {
     "image, 0.26 MP": (512, 512),
+    "image, 1 MP": (1000, 1000),
     "image, 2 MP": (1414, 1414),
     "image, 12 MP": (3464, 3464),
     "volume, 128³": (128,) * 3,
     "volume, 256³": (256,) * 3,
 }
-COLUMNS = "session", "certified", "open s", "first s", "answer s", "complete s", "processor s", "memory GiB"
+TIMES = "open", "first", "answer", "complete", "processor"
+TOOLS = "select", "push", "wider", "look", "meanwhile"
+COLUMNS = "session", "certified", *(f"{name} s" for name in TIMES), "memory GiB"
+TOOL_COLUMNS = "session", *(f"{name} ms" for name in TOOLS)
+REPEATS = 7
 NOISE = 6.0  # grey levels
 # Ends of strokes in shares of the width and height, alternately on the astronaut and beside her.
 STROKES = (
@@ -131,29 +143,63 @@ def run(grid, spacing, strokes, device="cpu") -> dict:
         memory = resident("VmRSS")
         if not session.result().certified:  # raises if the cut is not minimal
             raise RuntimeError("the session has no cut, so nothing is certified")
-    found = {"open": opened, "first": first, "memory": memory}
+        found = {"open": opened, "first": first, "memory": memory} | tools(session, strokes[-1])
     for name in later[0]:
         found[name] = median(one[name] for one in later)
     return found
 
 
+def tools(session, stroke: dict) -> dict:
+    """Median seconds of each tool until its labels are there; the stroke is drawn while margins are computed."""
+
+    def seconds(call, *arguments, **options) -> float:
+        start = time.perf_counter()
+        call(*arguments, **options)
+        assert session.labels.shape == session.shape
+        return time.perf_counter() - start
+
+    times: dict[str, list[float]] = {name: [] for name in TOOLS}
+    if len(session.shape) == 2:
+        height, width = session.shape
+        outline = np.argwhere(np.diff(session.mask.astype(np.int8), axis=1))
+        drawn = np.linspace((0.40 * width, 0.75 * height), (0.44 * width, 0.79 * height), REPEATS + 1)
+        for k in range(REPEATS):
+            times["select"].append(seconds(session.select, drawn[: k + 2], 4, final=False))
+            y, x = outline[len(outline) * (k + 1) // (REPEATS + 2)]
+            times["push"].append(seconds(session.push, [(x, y)], 50))
+        for k in range(REPEATS):
+            times["wider"].append(seconds(session.wider, k + 1, final=False))
+        session.drop_preview()
+    session.wait()
+    with ThreadPoolExecutor(1) as pool:
+        look = pool.submit(seconds, session.margins)
+        while not look.done():
+            time.sleep(0.05)
+            times["meanwhile"].append(seconds(session.stroke, **stroke))
+        times["look"].append(look.result())
+    return {name: median(some) for name, some in times.items() if some}
+
+
 def row(name: str, found: dict) -> list[str]:
-    names = ("open", "first", "answer", "complete", "processor")
-    seconds = [f"{found[key]:.3f}" for key in names]
-    return [name, "✓", *seconds, f"{found['memory'] / 2**30:.2f}"]
+    return [name, "✓", *(f"{found[key]:.3f}" for key in TIMES), f"{found['memory'] / 2**30:.2f}"]
+
+
+def tool_row(name: str, found: dict) -> list[str]:
+    return [name, *(f"{1000 * found[key]:.0f}" if key in found else "" for key in TOOLS)]
 
 
 def report(marks: int, device="cpu") -> tuple[str, str]:
     """The head and the table."""
     programs = ["opencv-python-headless", "numba", "numpy", "scipy"]
     head = command.report_on(device, "interactive --latency", f"Latency of sessions, {marks} strokes,", programs)
-    rows = command.shown(row_of_process(name, marks, device) for name in CASES)
-    return head, "\n" + markdown(COLUMNS, rows)
+    found: dict[str, dict] = {}
+    rows = command.shown(row(name, found.setdefault(name, in_own_process(name, marks, device))) for name in CASES)
+    tables = markdown(COLUMNS, rows), markdown(TOOL_COLUMNS, [tool_row(*one) for one in found.items()])
+    return head, "\n" + "\n\n".join(tables)
 
 
-def row_of_process(name: str, marks: int, device: str) -> list[str]:
-    printed = in_process("benchmarks.interactive_latency", name, marks, device)
-    return row(name, json.loads(printed.splitlines()[-1]))
+def in_own_process(name: str, marks: int, device: str) -> dict:
+    return json.loads(in_process("benchmarks.interactive_latency", name, marks, device).splitlines()[-1])
 
 
 if __name__ == "__main__":
