@@ -23,5 +23,4 @@ MAX_POINTS = 20_000  # of a stroke; the page stops there, too
 MAX_UPLOAD = 256 << 20  # bytes of an image or a mask that is uploaded
 MAX_REQUEST = 32 << 20  # bytes of a request of another program
 MAX_UPLOADS = 1 << 30  # bytes of all images that were uploaded, which are kept in memory
-MAX_TABS = 16
 MAX_OPEN_IMAGES = 3  # whose sessions stay in memory; others are read from their files

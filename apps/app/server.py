@@ -11,13 +11,11 @@ arguments of its processes.  So does a short one, which can be typed on a teleph
 
 import asyncio
 import contextlib
-import functools
 import mimetypes
 import secrets
 import socket
 import sys
 from argparse import Namespace
-from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -26,10 +24,11 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketClose, WebSocketDisconnect
 
@@ -106,26 +105,26 @@ class PageServer(Starlette):
         self.address = f"http://{host}:{port}/{self.token}/"
         self.first_address = f"http://{host}:{port}/open/{self._once}"
         self._turn = asyncio.Lock()  # of requests of other programs, which wait for it here rather than in a thread
-        self._reported: set[str] = set()  # defects, each of which is printed once
         mimetypes.add_type("text/javascript", ".js")  # whatever other programs of the machine have registered
-        get, post = ("GET",), ("POST",)
-        paths: list[tuple[str, Callable, tuple[str, ...]]] = [
-            ("/image/{item:int}", self._image, get),
-            ("/image/{item:int}/{axis:int}/{index:int}", self._slice, get),
-            ("/cutout/{item:int}", self._cutout, get),
-            ("/images", self._upload, post),
-            ("/sample", self._sample, get),
-            ("/hint/start/{item:int}", self._start, post),
-        ]
-        paths += [(path, self._segment, post) for path in ("/segment", "/segment/{item:int}") if for_programs]
-        own = [
+        own: list[BaseRoute] = [
             Route("/", lambda request: FileResponse(str(STATIC / "index.html"))),
             Mount("/static", StaticFiles(directory=str(STATIC))),
-            *(Route(path, self._answered(call), methods=list(methods)) for path, call, methods in paths),
+            Route("/image/{item:int}", self._image),
+            Route("/image/{item:int}/{axis:int}/{index:int}", self._slice),
+            Route("/cutout/{item:int}", self._cutout),
+            Route("/images", self._upload, methods=["POST"]),
+            Route("/sample", self._sample),
+            Route("/hint/start/{item:int}", self._start, methods=["POST"]),
             WebSocketRoute("/socket", self._socket),
         ]
+        for path in ("/segment", "/segment/{item:int}") if for_programs else ():
+            own.append(Route(path, self._segment, methods=["POST"]))
+        guards = [
+            Middleware(OwnPages, for_programs=for_programs),
+            Middleware(ExceptionMiddleware, handlers={Exception: self._explain}),
+        ]
         routes = [
-            Mount(f"/{self.token}", routes=own, middleware=[Middleware(OwnPages, for_programs=for_programs)]),
+            Mount(f"/{self.token}", routes=own, middleware=guards),
             Route(f"/{self.token}", lambda request: RedirectResponse(f"/{self.token}/")),
             Route("/open/{code}", self._first),
             Route("/{path:path}", _refuse, methods=["GET", "POST"]),
@@ -140,29 +139,13 @@ class PageServer(Starlette):
         await self.live.close()
         self._prompts.close()
 
-    def _answered(self, call: Callable) -> Callable:
-        """Answer with the reason if a request cannot be answered."""
-
-        @functools.wraps(call)
-        async def answer(request: Request) -> Response:
-            try:
-                return await call(request)
-            except ClientDisconnect:
-                return Response(status_code=400)
-            except Exception as error:
-                reason, status = self._reason_of(error), 500 if is_defect(error) else 400
-                is_json = call == self._segment
-                return JSONResponse({"error": reason}, status) if is_json else PlainTextResponse(reason, status)
-
-        return answer
-
-    def _reason_of(self, error: Exception) -> str:
-        """The reason of an error, which is printed if it is a defect."""
-        reason = reason_of(error)
-        if is_defect(error) and reason not in self._reported:
-            self._reported.add(reason)
-            report_error("cutmatch app", error)
-        return reason
+    async def _explain(self, request: Request, error: Exception) -> Response:
+        """Answer with the reason why a request cannot be answered."""
+        if isinstance(error, ClientDisconnect):
+            return Response(status_code=400)
+        reason, status = _reason_of(error), 500 if is_defect(error) else 400
+        is_json = request.scope.get("endpoint") == self._segment
+        return JSONResponse({"error": reason}, status) if is_json else PlainTextResponse(reason, status)
 
     # Requests
 
@@ -227,11 +210,7 @@ class PageServer(Starlette):
     async def _socket(self, websocket: WebSocket) -> None:
         await websocket.accept()
         tab = Tab(websocket.send_text, websocket.send_bytes)
-        try:
-            self.live.connect(tab)
-        except InputError as error:
-            await websocket.close(1008, str(error))
-            return
+        self.live.connect(tab)
         sending = asyncio.create_task(tab.run())
         try:
             while (message := await websocket.receive())["type"] == "websocket.receive":
@@ -239,13 +218,20 @@ class PageServer(Starlette):
                     text = message.get("text")
                     await self.live.receive(tab, message["bytes"] if text is None else text)
                 except Exception as error:
-                    tab.send({"type": "error", "text": self._reason_of(error)})
+                    tab.send({"type": "error", "text": _reason_of(error)})
         except WebSocketDisconnect:
             pass
         finally:
             sending.cancel()
             self.live.disconnect(tab)
             await asyncio.gather(sending, return_exceptions=True)
+
+
+def _reason_of(error: Exception) -> str:
+    """The reason of an error, which is printed if it is a defect."""
+    if is_defect(error):
+        report_error("cutmatch app", error)
+    return reason_of(error)
 
 
 def _refuse(request: Request) -> Response:

@@ -14,7 +14,6 @@ import numpy as np
 from apps.app.messages import encode_mask
 
 MAX_WAITING = 1000  # messages for a tab that does not read
-SMALL_PIXELS = 500_000  # labels that are compared sooner than another thread is started
 
 
 class Snapshot(NamedTuple):
@@ -123,10 +122,7 @@ class Tab:
         if place is None or snapshot.labels is seen.all_labels:
             return
         labels = snapshot.slice(*place)
-        if labels.size <= SMALL_PIXELS:
-            message = encode_mask(snapshot.item, *place, labels, before)
-        else:
-            message = await asyncio.to_thread(encode_mask, snapshot.item, *place, labels, before)
+        message = await asyncio.to_thread(encode_mask, snapshot.item, *place, labels, before)
         if seen is not self._seen or place != seen.slice or before is not seen.labels:
             return  # another image or slice has been requested meanwhile
         seen.labels, seen.all_labels = labels, snapshot.labels

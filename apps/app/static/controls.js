@@ -17,7 +17,7 @@ export function bindControls(app) {
   for (const axis of [0, 1, 2]) $(`axis-${axis}`).onclick = () => app.slices.setAxis(axis);
   const chooser = inputOf("image-file"), choose = () => chooser.click();
   const buttons = {
-    undo: () => app.undo(), redo: () => app.redo(), clear: () => app.clear(), fit: () => app.fit(),
+    undo: () => app.edit("undo"), redo: () => app.edit("redo"), clear: () => app.edit("clear"), fit: () => app.fit(),
     "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1), "card-next": () => app.step(1),
     save: () => app.save(false), "save-next": () => app.save(true), open: choose, "open-more": choose, "card-open": choose,
     "card-here": () => app.open(app.item),
@@ -53,18 +53,25 @@ export function bindControls(app) {
     shown.textContent = `${slider.value} %`;
   }
   const [wider, tolerance] = ["wider", "tolerance"].map(inputOf);
-  let shown = 0;   // when the last preview was asked for
-  const widen = (/** @type {boolean} */ final) => {
+  let shown = 0, byKeys = false;   // when the last preview was asked for, if there is one; and whether keys move the slider
+  const widen = (/** @type {boolean} */ final) => app.edit("wider", { label: app.label, step: Number(wider.value), final });
+  wider.oninput = () => {
     $("wider-value").textContent = wider.value;
-    if (!final && performance.now() - shown < 60) return;
+    if (shown && performance.now() - shown < 60) return;
     shown = performance.now();
-    app.edit("wider", { label: app.label, step: Number(wider.value), final });
+    widen(false);
   };
-  wider.oninput = () => widen(false);
-  wider.onchange = () => {
+  const keep = () => {
+    if (!shown) return;
+    shown = 0;
     if (Number(wider.value)) widen(true); else app.edit("drop_preview");
     wider.value = $("wider-value").textContent = "0";
   };
+  // Each arrow key is a change of its own: only what follows them, or another focus, keeps the object.
+  wider.onkeydown = ({ key }) => { byKeys = /^(Arrow|Page|Home|End)/.test(key); if (!byKeys) keep(); };
+  wider.onpointerdown = () => { byKeys = false; };
+  wider.onchange = () => { if (!byKeys) keep(); else if (shown) widen(false); };
+  wider.onblur = keep;
   tolerance.oninput = () => { $("tolerance-value").textContent = tolerance.value; };
   strokes.onchange = () => { app.strokesShown = strokes.checked; app.draw(); };
   slice.oninput = () => app.slices.set(Number(slice.value));

@@ -26,3 +26,34 @@ export function context2d(canvas) {
   if (!context) throw new Error("the browser cannot draw on a canvas");
   return context;
 }
+
+/**
+ * @param {number} x
+ * @param {number} y
+ * @param {number} radius
+ */
+export function circle(x, y, radius) {
+  const path = new Path2D();
+  path.arc(x, y, radius, 0, 2 * Math.PI);
+  return path;
+}
+
+/**
+ * Draw a line above a wider or a continuous one of another colour, so that it is visible on any image.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Path2D} path
+ * @param {[number, string]} below   width and colour
+ * @param {[number, string]} above
+ * @param {number[]} dash            of the line above
+ */
+export function strokeTwice(context, path, below, above, dash = []) {
+  for (const [width, colour] of [below, above]) {
+    [context.lineWidth, context.strokeStyle] = [width, colour];
+    context.setLineDash(colour === above[1] ? dash : []);
+    context.stroke(path);
+  }
+  context.setLineDash([]);
+}
+
+/** @param {unknown} error */
+export const reasonOf = (error) => (error instanceof Error ? error.message : String(error));

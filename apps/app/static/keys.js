@@ -1,6 +1,7 @@
 // The keyboard.  Keys work wherever the focus is, except in fields and on the controls that use them themselves.
 
 import { closeDrawer } from "./drawers.js";
+import { $ } from "./elements.js";
 
 /** @import { App } from "./main.js" */
 
@@ -14,10 +15,10 @@ export function bindKeys(host) {
     d: () => host.setTool("object"), b: () => host.setTool("background"),
     x: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"),
     q: () => host.setTool("select"), p: () => host.setTool("solid"), e: () => host.setTool("push"),
-    "[": () => host.changeRadius(-1), "]": () => host.changeRadius(1),
+    "[": () => host.setRadius(host.radiusStep - 1), "]": () => host.setRadius(host.radiusStep + 1),
     f: () => host.fit(), 0: () => host.fit(),
     "+": () => host.zoomBy(1.25), "=": () => host.zoomBy(1.25), "-": () => host.zoomBy(0.8),
-    v: () => host.nextDisplay(), s: () => host.toggleStrokes(),
+    v: () => host.nextDisplay(), s: () => $("strokes-shown").click(),
     n: (event) => host.step(event.shiftKey ? -1 : 1), a: () => host.slices.nextAxis(),
     o: () => host.objects.create(), l: () => host.objects.toggleLocked(host.label), k: () => host.objects.cleanUp(host.label),
     u: () => host.look.toggle(), y: () => host.save(true, "approve"), t: () => host.takeRival(),
@@ -29,8 +30,8 @@ export function bindKeys(host) {
   for (let label = 1; label <= 9; label++) plain[label] = () => host.setLabel(label);
   /** @type {Record<string, (event: KeyboardEvent) => void>} */
   const control = {
-    z: (event) => (event.shiftKey ? host.redo() : host.undo()), y: () => host.redo(), s: () => host.save(false),
-    delete: () => host.clear(), backspace: () => host.clear(),
+    z: (event) => (event.shiftKey ? host.edit("redo") : host.edit("undo")), y: () => host.edit("redo"), s: () => host.save(false),
+    delete: () => host.edit("clear"), backspace: () => host.edit("clear"),
   };
 
   addEventListener("keydown", (event) => {
@@ -56,15 +57,15 @@ export function bindKeys(host) {
       if (!event.repeat) host.tools.pressCross();
       return;
     }
-    if (key === " ") { event.preventDefault(); host.setSpace(true); return; }
+    if (key === " ") { event.preventDefault(); host.tools.setSpace(true); return; }
     if (key === "h") { host.setAlone(true); return; }
     if (plain[key] && !(event.repeat && key === "enter")) { event.preventDefault(); plain[key](event); }
   });
   addEventListener("keyup", (event) => {
-    if (event.key === " ") { host.setSpace(false); host.tools.releaseCross(); }
+    if (event.key === " ") { host.tools.setSpace(false); host.tools.releaseCross(); }
     if (event.key.toLowerCase() === "h") host.setAlone(false);
   });
-  addEventListener("blur", () => { host.setSpace(false); host.setAlone(false); host.tools.releaseCross(); });
+  addEventListener("blur", () => { host.tools.setSpace(false); host.setAlone(false); host.tools.releaseCross(); });
 }
 
 /** Let arrow keys move in groups of radio buttons, as assistive programs expect. */

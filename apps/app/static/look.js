@@ -1,6 +1,6 @@
 // Where the result is unsure: pixels shaded by what another label would cost, and the place to mark next.
 
-import { $ } from "./elements.js";
+import { $, circle, strokeTwice } from "./elements.js";
 import { Mask } from "./mask.js";
 import { closeDrawer } from "./drawers.js";
 import { hint } from "./panel.js";
@@ -10,6 +10,7 @@ import { hint } from "./panel.js";
 
 /** @type {[number, Rgb][]} */
 const COLOURS = [[1, [120, 140, 235]], [2, [190, 90, 230]], [3, [255, 40, 170]]];   // from costly to cheap
+const OPACITIES = [0, 90, 170, 255];
 const RING = 16;   // CSS pixels
 
 export class Look {
@@ -56,6 +57,7 @@ export class Look {
     const { width, height } = this.app.mask, [lengths, values] = runs, isVolume = axis >= 0;
     this.mask.resize(width, height);
     this.mask.colours = new Map(COLOURS);
+    this.mask.opacityOf = (label) => OPACITIES[label];
     this.mask.update({ x: 0, y: 0, width, height, lengths: Uint32Array.from(lengths), values: Uint16Array.from(values) });
     this.place = place;
     const where = place && isVolume && place[axis] !== index ? `Mark next: slice ${place[axis] + 1}` : "Where it is shaded, the result is unsure. Mark the middle of the ring next";
@@ -73,11 +75,6 @@ export class Look {
     const [row, column] = axis < 0 ? this.place : sides.map((side) => this.place?.[side] ?? 0);
     const [x, y] = view.toScreen(column + 0.5, row + 0.5);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    for (const [width, colour] of /** @type {[number, string][]} */ ([[7, "#fff"], [4, "#d1007a"]])) {
-      [context.lineWidth, context.strokeStyle] = [width, colour];
-      context.beginPath();
-      context.arc(x, y, RING, 0, 2 * Math.PI);
-      context.stroke();
-    }
+    strokeTwice(context, circle(x, y, RING), [7, "#fff"], [4, "#d1007a"]);
   }
 }

@@ -1,6 +1,6 @@
 // The page: one image with its strokes and its cut, and the controls around it.
 
-import { $, canvasOf, inputOf } from "./elements.js";
+import { $, canvasOf, inputOf, reasonOf } from "./elements.js";
 import { boxOf, hasBoxes, shownBox } from "./boxes.js";
 import { bindControls, DISPLAYS, enable, RADII, TOOLS } from "./controls.js";
 import { bindDrawers, closeDrawer } from "./drawers.js";
@@ -22,11 +22,9 @@ import { View } from "./view.js";
 /** @import { Rectangle } from "./tools.js" */
 
 const MIN_RADIUS = 0.5;        // pixels of the image
+const TAKING = ["select", "solid"];   // tools that take away when they are chosen again
 const BY_HAND = ["tool-select", "tool-solid", "tool-push"];
 const LOST = "Connection lost; reconnecting. What you draw is kept. If cutmatch was stopped, start cutmatch app again.";
-
-/** @param {unknown} error */
-const reasonOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /** @type {State} */
 const NO_STATE = {
@@ -41,7 +39,7 @@ export class App {
   isTaken = false;   // whether another tab draws on the image
   /** @type {Description | null} */
   info = null;
-  tool = "object"; label = 1; display = "both"; alone = false; strokesShown = true;
+  tool = "object"; isTaking = false; label = 1; display = "both"; alone = false; strokesShown = true;
   state = NO_STATE;
   /** @type {Set<string>} */
   kinds = new Set();
@@ -337,9 +335,6 @@ export class App {
     this.#showState();
   }
 
-  undo() { this.edit("undo"); }
-  redo() { this.edit("redo"); }
-  clear() { this.edit("clear"); }
   takeRival() { if (this.state.message === panel.RIVAL) this.edit("take_rival"); }
   cancel() { this.tools.cancel(); }
 
@@ -385,9 +380,12 @@ export class App {
       panel.hint("Select, Solid, Push and Width change images only. In a volume, draw strokes, or a box", "error");
       return;
     }
-    if (tool !== this.tool) panel.sayTool(tool);
+    const isChanged = tool !== this.tool;
+    this.isTaking = TAKING.includes(tool) && !isChanged && !this.isTaking;
+    if (isChanged || TAKING.includes(tool)) panel.sayTool(this.isTaking ? "taking" : tool);
     this.tool = tool;
     choose(TOOLS.map((name) => $(`tool-${name}`)), $(`tool-${tool}`));
+    for (const name of TAKING) $(`tool-${name}`).classList.toggle("taking", this.isTaking && name === tool);
     this.tools.toolChanged();
   }
 
@@ -409,9 +407,6 @@ export class App {
 
   nextDisplay() { this.setDisplay(DISPLAYS[(DISPLAYS.indexOf(this.display) + 1) % DISPLAYS.length]); }
 
-  /** @param {number} by */
-  changeRadius(by) { this.setRadius(this.radiusStep + by); }
-
   /** @param {number} step */
   setRadius(step) {
     this.radiusStep = Math.max(0, Math.min(RADII.length - 1, step));
@@ -422,11 +417,8 @@ export class App {
 
   #showRadius() { $("radius-value").textContent = `${this.radius} px`; }
 
-  /** @param {boolean} held */
-  setSpace(held) { this.tools.setSpace(held); }
   /** @param {boolean} alone */
   setAlone(alone) { if (alone !== this.alone) { this.alone = alone; this.draw(); this.drawTop(); } }
-  toggleStrokes() { $("strokes-shown").click(); }
   fit() { this.view.fit(); this.viewChanged(); }
   /** @param {number} factor */
   zoomBy(factor) {

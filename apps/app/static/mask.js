@@ -12,6 +12,7 @@ export class Mask {
   context = context2d(this.canvas);
   /** @type {Map<number, Rgb>} */
   colours = new Map();   // of the labels that are shown
+  opacityOf = (/** @type {number} */ _label) => 255;
   width = 1; height = 1; columns = 1;
   labels = new Uint16Array(1);
   /** @type {Map<number, number>} */
@@ -70,7 +71,7 @@ export class Mask {
   /** @param {number} x @param {number} y @param {number} width @param {number} height */
   #tint(x, y, width, height) {
     const image = this.context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
-    const packed = new Map([...this.colours].map(([label, [r, g, b]]) => [label, (255 << 24 | b << 16 | g << 8 | r) >>> 0]));
+    const packed = new Map([...this.colours].map(([label, [r, g, b]]) => [label, (this.opacityOf(label) << 24 | b << 16 | g << 8 | r) >>> 0]));
     let known = 0, colour = 0, at = 0;
     for (let row = 0; row < height; row++) {
       const start = (y + row) * this.width + x;
@@ -98,23 +99,21 @@ export class Mask {
       paths.set(label, known);
       return known;
     };
-    const side = (/** @type {number} */ a, /** @type {number} */ b) => (a === b ? 0 : Math.max(a, b));
-    for (let y = Math.max(1, y0); y < y1; y++) {
-      for (let x = x0; x < x1; ) {
-        const label = side(labels[y * w + x], labels[(y - 1) * w + x]), start = x++;
-        if (!label) continue;
-        while (x < x1 && side(labels[y * w + x], labels[(y - 1) * w + x]) === label) x++;
-        path(label).moveTo(start, y);
-        path(label).lineTo(x, y);
-      }
-    }
-    for (let x = Math.max(1, x0); x < x1; x++) {
-      for (let y = y0; y < y1; ) {
-        const label = side(labels[y * w + x], labels[y * w + x - 1]), start = y++;
-        if (!label) continue;
-        while (y < y1 && side(labels[y * w + x], labels[y * w + x - 1]) === label) y++;
-        path(label).moveTo(x, start);
-        path(label).lineTo(x, y);
+    // Along the rows, sides between a pixel and the one above; along the columns, between it and the one to the left.
+    for (const [u0, u1, v0, v1, du, dv] of [[x0, x1, y0, y1, 1, w], [y0, y1, x0, x1, w, 1]]) {
+      for (let v = Math.max(1, v0); v < v1; v++) {
+        const side = (/** @type {number} */ u) => {
+          const a = labels[u * du + v * dv], b = labels[u * du + (v - 1) * dv];
+          return a === b ? 0 : Math.max(a, b);
+        };
+        for (let u = u0; u < u1; ) {
+          const label = side(u), start = u++;
+          if (!label) continue;
+          while (u < u1 && side(u) === label) u++;
+          for (const [end, draw] of /** @type {[number, "moveTo" | "lineTo"][]} */ ([[start, "moveTo"], [u, "lineTo"]])) {
+            if (du === 1) path(label)[draw](end, v); else path(label)[draw](v, end);
+          }
+        }
       }
     }
     return [...paths];

@@ -13,17 +13,16 @@ const HINTS = {   // for a mouse, and for a finger
   "save or correct": ["If the outline fits, save. Otherwise paint more of the object, or the background with the right button",
     "If the outline fits, tap Save. Otherwise draw what is missing, or tap Background and draw what is too much"],
   "mark an object": ["Now mark the object with the left button", "Now tap Object, and draw on it"],
+  box: ["Drag a box around the whole object: it is found inside", "Drag a box around the whole object: it is found inside"],
+  select: ["Press inside, or drag: it grows to the edges. Shift and sideways: tolerance. Right button, or Q again: take it away",
+    "Drag inside: it grows to the edges. Tap Select again to take away"],
+  solid: ["Exactly these pixels, which nothing drawn later changes. Right button, or P again: take them away",
+    "Exactly these pixels, which nothing drawn later changes. Tap Solid again to take away"],
+  push: ["From inside, the outline moves out; from outside, in", "From inside, the outline moves out; from outside, in"],
+  taking: ["This takes away; the same key again adds", "This takes away; tap again to add"],
   [RIVAL]: ["Another object fits the box as well: T shows it", "Another object fits the box as well: draw on what is missing or too much"],
 };
-/** @type {Record<string, string>} */
-const TOOL_HINTS = {
-  box: "Drag a box around the whole object: it is found inside",
-  select: "Press inside, or drag: it grows to the edges. Shift and sideways: tolerance. Right button or Alt: take it away",
-  solid: "Exactly these pixels, which nothing drawn later changes; right button or Alt: take them away",
-  push: "From inside, the outline moves out; from outside, in",
-};
 const MARKS = { done: ["✓", "saved, to review"], approved: ["★", "approved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
-const IMAGE_KINDS = ["mask", "cutout", "labels", "labels-tiff"];
 const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
 /** @param {Item[]} items @param {number} current @param {(item: number) => void} open */
@@ -72,14 +71,7 @@ export function showKinds(kinds, chosen) {
     label.append(box, shown);
     return label;
   };
-  const isImage = (/** @type {[string, string]} */ [kind]) => IMAGE_KINDS.includes(kind);
-  const group = (/** @type {string} */ title, /** @type {[string, string][]} */ members) => {
-    const heading = document.createElement("h3");
-    heading.textContent = title;
-    return [heading, ...members.map(choice)];
-  };
-  $("kinds").replaceChildren(
-    ...group("Images", kinds.filter(isImage)), ...group("Annotations", kinds.filter((kind) => !isImage(kind))));
+  $("kinds").replaceChildren(...kinds.map(choice));
 }
 
 /**
@@ -101,7 +93,7 @@ export function showState(state, compiled) {
   const isFound = isSolved && state.message === "mark the background" && $("results").offsetParent;
   const message = isFound ? "save or correct" : state.message;
   const working = compiled ? `Getting ready, first time only: step ${compiled}. You can draw already` : pending ? "Working…" : "";
-  hint(!isSolved && working ? working : (HINTS[message] ?? [message, message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
+  hint(!isSolved && working ? working : said(message));
 }
 
 /** @param {number} pixels @param {number} all */
@@ -170,13 +162,17 @@ export function forgetError() {
   hint(lasting);
 }
 
+/** @param {string} message */
+const said = (message) => (HINTS[message] ?? [message, message])[matchMedia("(pointer: coarse)").matches ? 1 : 0];
+let told = "";   // of the tool
+
 /**
  * Say how a tool is used whose name does not, until another one is chosen.
  * @param {string} tool
  */
 export function sayTool(tool) {
-  if (TOOL_HINTS[tool]) hint(TOOL_HINTS[tool], "news");
-  else if (Object.values(TOOL_HINTS).includes($("hint").textContent ?? "")) dismissHint();
+  if (HINTS[tool]) hint(told = said(tool), "news");
+  else if (told && $("hint").textContent === told) dismissHint();
 }
 
 /** Take away the hint that is shown. */

@@ -1,6 +1,6 @@
 // Drawing: the scene (image, labels, strokes) and, above it, what follows the pointer (cursor, stroke, box).
 
-import { $, canvasOf, context2d, inputOf } from "./elements.js";
+import { $, canvasOf, circle, context2d, inputOf, strokeTwice } from "./elements.js";
 import { showStatus } from "./panel.js";
 import { drawStroke } from "./strokes.js";
 
@@ -185,13 +185,9 @@ export class Renderer {
   #drawBox([x0, y0, x1, y1]) {
     const { top, ratio } = this, { view } = this.app;
     view.apply(top, ratio);
-    for (const dash of [[], [5, 4]]) {
-      top.strokeStyle = dash.length ? "#fff" : "#000";
-      top.lineWidth = 1.5 / view.scale;
-      top.setLineDash(dash.map((v) => v / view.scale));
-      top.strokeRect(x0, y0, x1 - x0, y1 - y0);
-    }
-    top.setLineDash([]);
+    const path = new Path2D();
+    path.rect(x0, y0, x1 - x0, y1 - y0);
+    strokeTwice(top, path, [1.5 / view.scale, "#000"], [1.5 / view.scale, "#fff"], [5 / view.scale, 4 / view.scale]);
   }
 
   /** @param {number} x @param {number} y */
@@ -199,34 +195,22 @@ export class Renderer {
     const { app, top, ratio } = this, radius = Math.max(1.5, app.radius * app.view.scale);
     if (app.tools.space || app.tool === "box") return;
     top.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const colour = app.tool === "erase" ? "#ffcf5c" : this.colourOf(app.tool === "background" ? 0 : app.label);
-    for (const width of [3.5, 1.5]) {
-      top.lineWidth = width;
-      top.strokeStyle = width > 2 ? "rgb(0 0 0 / 0.7)" : "#fff";
-      top.beginPath();
-      top.arc(x, y, radius, 0, 2 * Math.PI);
-      top.stroke();
-    }
+    const colour = app.tool === "erase" || app.isTaking ? "#ffcf5c" : this.colourOf(app.tool === "background" ? 0 : app.label);
+    strokeTwice(top, circle(x, y, radius), [3.5, "rgb(0 0 0 / 0.7)"], [1.5, "#fff"]);
     top.fillStyle = colour;
-    top.beginPath();
-    top.arc(x, y, 2, 0, 2 * Math.PI);
-    top.fill();
+    top.fill(circle(x, y, 2));
   }
 
   /** @param {number} x @param {number} y */
   #drawCross(x, y) {
     const { top, ratio, app } = this, gap = 4, arm = gap + CROSS + app.radius * app.view.scale;
     top.setTransform(ratio, 0, 0, ratio, 0, 0);
-    for (const width of [4, 2]) {
-      top.lineWidth = width;
-      top.strokeStyle = width > 2 ? "#000" : "#fff";
-      top.beginPath();
-      for (const [dx, dy] of [[-1, 0], [1, 0], [0, -1], [0, 1]]) {
-        top.moveTo(x + gap * dx, y + gap * dy);
-        top.lineTo(x + arm * dx, y + arm * dy);
-      }
-      top.stroke();
+    const path = new Path2D();
+    for (const [dx, dy] of [[-1, 0], [1, 0], [0, -1], [0, 1]]) {
+      path.moveTo(x + gap * dx, y + gap * dy);
+      path.lineTo(x + arm * dx, y + arm * dy);
     }
+    strokeTwice(top, path, [4, "#000"], [2, "#fff"]);
   }
 
   #showPointer() {
@@ -240,26 +224,12 @@ export class Renderer {
     showStatus();
   }
 
-  /** Letters at the sides of a slice, and the lines of the place that the last change of the axis went through. */
+  /** Letters at the sides of a slice. */
   #drawSides() {
     const { app: { view, info, slices }, top, ratio } = this, { letters } = info ?? {}, [down, across] = slices.sides;
-    if (slices.axis < 0) return;
+    if (slices.axis < 0 || !letters) return;
     const [[left, up], [right, low]] = [view.toScreen(0, 0), view.toScreen(view.width, view.height)];
     top.setTransform(ratio, 0, 0, ratio, 0, 0);
-    if (slices.place && slices.place[slices.axis] === slices.index) {
-      const [x, y] = view.toScreen(slices.place[across] + 0.5, slices.place[down] + 0.5);
-      top.strokeStyle = "rgb(255 207 92 / 0.7)";
-      top.lineWidth = 1;
-      top.setLineDash([6, 6]);
-      top.beginPath();
-      for (const [from, to] of [[[x, up], [x, low]], [[left, y], [right, y]]]) {
-        top.moveTo(from[0], from[1]);
-        top.lineTo(to[0], to[1]);
-      }
-      top.stroke();
-      top.setLineDash([]);
-    }
-    if (!letters) return;
     const within = (/** @type {number} */ value, /** @type {number} */ size) => Math.max(14, Math.min(size - 14, value));
     const [x0, x1] = [left - 14, right + 14].map((x) => within(x, view.screenWidth));
     const [y0, y1] = [up - 14, low + 14].map((y) => within(y, view.screenHeight));

@@ -75,8 +75,6 @@ const STROKE = 1, MASK = 2;
 const HEADER = 28;
 const FINAL = 1, ERASE = 2, AGAIN = 4, EDITS = { solid: 8, push: 16, select: 0 };
 
-const REFUSED = 1008;
-
 // Why this server does not answer the page, such as another token after a restart; empty if no server answers.
 async function refusal() {
   try {
@@ -106,9 +104,9 @@ export class Connection {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => { this.#delay = 250; this.handlers.open({}); };
     socket.onmessage = ({ data }) => (typeof data === "string" ? this.#text(JSON.parse(data)) : this.#binary(data));
-    socket.onclose = async ({ code, reason }) => {
+    socket.onclose = async () => {
       this.handlers.closed({});
-      const text = code === REFUSED ? reason : await refusal();
+      const text = await refusal();
       if (text) {
         this.handlers.refused({ text });
         return;

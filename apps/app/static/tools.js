@@ -83,7 +83,7 @@ export class Tools {
    */
   #press(at, background, erase, joined) {
     const { tool } = this.host, edit = tool === "select" || tool === "solid" || tool === "push" ? tool : undefined;
-    if (edit) erase = background || (tool === "push" && this.host.mask.at(at) !== this.host.label);
+    if (edit) erase = background || this.host.isTaking || (tool === "push" && this.host.mask.at(at) !== this.host.label);
     if (erase && !edit ? this.host.strokes.refusesErasing(this.host.state) : (edit || !background) && this.host.objects.refuses(this.host.label)) {
       this.#action = null;   // the press has no further effect
     } else if (this.host.tool === "box" && !background && !erase) {
@@ -256,7 +256,7 @@ export class Tools {
     // With Shift, browsers turn the wheel's direction to the side.
     const lines = (event.deltaY || event.deltaX) * (event.deltaMode === 1 ? 20 : event.deltaMode === 2 ? 200 : 1);
     if (event.shiftKey || event.altKey) {
-      this.host.changeRadius(-Math.sign(lines));
+      this.host.setRadius(this.host.radiusStep - Math.sign(lines));
     } else {
       // A pinch on a touch pad arrives as a wheel with Ctrl, in small steps.
       this.view.zoom(Math.exp(-lines * (event.ctrlKey ? 0.01 : 0.0015)), ...this.#place(event));

@@ -1,26 +1,33 @@
 // Files for the server (images, masks, the sample photograph), and the cut-out from it.
 
-import { $ } from "./elements.js";
+import { $, reasonOf } from "./elements.js";
 import { forgetError, showCard } from "./panel.js";
 
 /** @import { App } from "./main.js" */
 
+/** The server's answer; an error says why there is none.  @param {string} path @param {File} [file] to send */
+async function ask(path, file) {
+  const answer = await (file ? fetch(`${path}?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file }) : fetch(path));
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer;
+}
+
 /** @param {App} app @param {File} file */
 export async function sendMask(app, file) {
   forgetError();
-  const answer = await fetch(`hint/start/${app.item}?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-  if (!answer.ok) app.error({ text: await answer.text() });
+  await app.attempt(ask(`hint/start/${app.item}`, file));
 }
 
 /** @param {App} app @param {File} file */
 export async function upload(app, file) {
-  const answer = await fetch(`images?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-  if (answer.ok) {
-    const { item, items } = await answer.json();
+  try {
+    const { item, items } = await (await ask("images", file)).json();
     app.items = items;
     app.open(item);
-  } else if (app.items.length) app.error({ text: await answer.text() });
-  else showCard("empty", `${file.name} cannot be opened`, await answer.text());
+  } catch (error) {
+    if (app.items.length) app.error({ text: reasonOf(error) });
+    else showCard("empty", `${file.name} cannot be opened`, reasonOf(error));
+  }
 }
 
 /** @param {App} app @param {File[]} files */
@@ -30,16 +37,11 @@ export async function uploadAll(app, files) {
 
 /** @param {App} app */
 export async function openSample(app) {
-  const answer = await fetch("sample");
-  await upload(app, new File([await answer.blob()], "astronaut.png"));
+  await upload(app, new File([await (await ask("sample")).blob()], "astronaut.png"));
 }
 
 /** @param {App} app */
-async function cutout(app) {
-  const answer = await fetch(`cutout/${app.item}`);
-  if (!answer.ok) throw new Error(await answer.text());
-  return answer.blob();
-}
+const cutout = async (app) => (await ask(`cutout/${app.item}`)).blob();
 
 /** @param {App} app */
 export async function copyCutout(app) {

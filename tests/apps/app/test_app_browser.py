@@ -3,7 +3,6 @@
 CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/guide/app.md.
 """
 
-import contextlib
 import json
 import shutil
 import time
@@ -19,8 +18,6 @@ from apps.session.canvas import Canvas
 from tests.apps.app.browser_page import OBJECT, no_errors
 from tests.apps.conftest import iou
 from tests.chromium import IN_BROWSER
-
-connect = pytest.importorskip("websockets.sync.client", reason="needs the extra 'app'").connect
 
 pytestmark = IN_BROWSER
 
@@ -300,8 +297,7 @@ def test_another_image_with_the_button_down(photographs, browse):
 
 
 def test_a_refused_page_says_why_and_does_not_connect_again(photographs, browse):
-    """Too many tabs; and another token, as after a restart of the server at the same port."""
-    from apps.app import MAX_TABS
+    """Another token, as after a restart of the server at the same port."""
     from apps.app.server import listen
 
     listener = listen(0)
@@ -309,19 +305,7 @@ def test_a_refused_page_says_why_and_does_not_connect_again(photographs, browse)
     listener.close()
     arguments = "in/astronaut.png", "--out", "out", "--port", port
     page = browse(*arguments)
-    origin = f"http://127.0.0.1:{port}"
     lost = "document.getElementById('lost')"
-    with contextlib.ExitStack() as stack:
-        for _ in range(MAX_TABS - 1):
-            stack.enter_context(connect(f"ws{page.address[4:]}socket", origin=origin))
-        page.driver.switch_to.new_window("tab")
-        page.driver.get(page.address)
-        page.until(f"!{lost}.hidden && {lost}.textContent.includes('tabs are open')")
-    time.sleep(2)
-    assert page.js(f"!{lost}.hidden && app.item === -1")
-    page.driver.get(page.address)
-    page.ready()
-
     page.restart(*arguments)
     page.until(f"!{lost}.hidden && {lost}.textContent.includes('lacks the token')")
     asked = "performance.getEntriesByType('resource').length"

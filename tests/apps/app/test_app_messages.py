@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.app import MAX_MESSAGE, MAX_POINTS, messages
+from apps.app import messages
 from apps.app.messages import encode_mask, encode_stroke, parse_action, parse_stroke
 from apps.common.errors import InputError
 from tests.apps.app.read_masks import decode_mask
@@ -49,18 +49,8 @@ def changed(offset, form, value):
     return bytes(data)
 
 
-NAN, FAR = float("nan"), 1e30
-BROKEN = [b"", b"\x01", b"\x02" + GOOD[1:], GOOD[:-1], GOOD + b"\0", b"\x01" * (MAX_MESSAGE + 1)]
-CHANGED = [
-    (1, "<B", 24),
-    (1, "<B", 32),
-    (2, "<H", 256),
-    (12, "<i", 3),
-    (16, "<i", -1),
-    (20, "<f", 0.0),
-    (20, "<f", NAN),
-]
-CHANGED += [(24, "<I", 0), (24, "<I", MAX_POINTS + 1), (28, "<f", NAN), (28, "<f", FAR)]
+BROKEN = [b"", b"\x01", b"\x02" + GOOD[1:], GOOD[:-1], GOOD + b"\0"]
+CHANGED = [(1, "<B", 24), (1, "<B", 32), (24, "<I", 0), (24, "<I", 3)]
 
 
 @pytest.mark.parametrize("data", BROKEN + [changed(*one) for one in CHANGED])
@@ -70,11 +60,8 @@ def test_broken_strokes_are_rejected(data):
 
 
 ACTIONS = ["", "{", "[]", '"undo"', "{}", '{"do": "remove"}', '{"do": ["undo"]}', '{"do": "undo"}', "[" * 100_000]
-ACTIONS += [f'{{"do": "undo", "item": {item}}}' for item in ('"0"', "true", "-2", "1e400", '0, "more": 1')]
-ACTIONS += ['{"do": "box", "item": 0, "box": {}, "label": 1}', '{"do": "save", "item": 0, "kinds": "mask"}']
-ACTIONS += ['{"do": "wider", "item": 0, "label": 1, "step": -101, "final": true}']
-ACTIONS += ['{"do": "wider", "item": 0, "label": 1, "step": 3, "final": 1}']
-ACTIONS += ['{"do": "slice", "item": 0, "axis": 0.5, "index": 0}', f'{{"do": "{MAX_MESSAGE * "y"}"}}']
+ACTIONS += [f'{{"do": "undo", "item": {item}}}' for item in ('"0"', "true", "1e400", '0, "more": 1')]
+ACTIONS += ['{"do": "wider", "item": 0, "label": 1, "step": 1}']
 
 
 @pytest.mark.parametrize("text", ACTIONS)

@@ -167,7 +167,7 @@ def test_an_upload_that_fails_is_answered_with_a_reason(served, files, monkeypat
         assert (answer.status_code, answer.text.count("\n")) == (400 if out_of_memory else 500, 0)
         assert ("out of memory" if out_of_memory else "LinAlgError") in answer.text
     lines = capsys.readouterr().err.splitlines()
-    assert len([line for line in lines if "defect in cutmatch" in line]) == (0 if out_of_memory else 1)
+    assert len([line for line in lines if "defect in cutmatch" in line]) == (0 if out_of_memory else 2)
 
 
 def test_images_of_a_folder(served, connect, files):

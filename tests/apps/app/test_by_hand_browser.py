@@ -114,30 +114,76 @@ def test_tighter_and_wider(cells, browse):
     assert no_errors(page)
 
 
-def test_by_touch_and_by_keys(cells, browse):
-    """Each tool that draws, at a cross-hair and by a finger, which the tools at the bottom let scroll."""
+def tap(page, place, *further):
+    send_touch(page, "touchStart", [place])
+    for one in further:
+        send_touch(page, "touchMove", [one])
+    send_touch(page, "touchEnd", [])
+
+
+def middle_of(page, name, share=0.5):
+    rect = page.driver.find_element("id", name).rect
+    return rect["x"] + share * rect["width"], rect["y"] + rect["height"] / 2
+
+
+def test_by_keys(cells, browse):
+    """At a cross-hair; Select and Solid take away when their key is pressed again."""
     page = browse("cells.png", "--out", "out")
+    draw_objects(page, 1)
     right, space = "\ue014", "\ue00d"
+    page.js("document.getElementById('top').focus()")
     page.keys(right)
-    for key, (x, y) in zip("qpe", PLACES[:3], strict=True):
+    for key, (x, y), answer in (("q", PLACES[1], 1), ("q", PLACES[1], 0), ("p", PLACES[2], 1), ("p", PLACES[2], 0)):
         page.keys(key)
         page.js("app.tools.cross = [arguments[0] + 0.5, arguments[1] + 0.5]", x, y)
         page.keys(space)
-        page.until("app.tool === 'push' || app.mask.at(arguments[0]) === 1", (x, y))
-    page.keys("z", control=True)
-    page.until("app.state.undo")
-    before = page.labels().copy()
+        page.until("app.mask.at(arguments[0]) === arguments[1]", (x, y), answer)
+    page.keys("e")
+    page.js("app.tools.cross = [60.5, 88.5]")
+    before = page.js("app.mask.counts.get(1)")
+    page.keys(space)
+    page.until("app.mask.counts.get(1) > arguments[0]", before)
+    before = page.js("app.mask.counts.get(1)")
+    page.js("document.getElementById('wider').focus()")
+    page.keys(*[right] * 20)
+    page.until("app.mask.counts.get(1) > arguments[0]", before)
+    assert no_errors(page)
+
+
+def test_by_touch(cells, browse):
+    """By a finger, which the tools at the bottom let scroll; Select and Solid take away when they are tapped again."""
+    page = browse("cells.png", "--out", "out")
+    draw_objects(page, 1)
     as_telephone(page)
-    for tool, (x, y) in zip(("select", "solid"), PLACES[5:7], strict=True):
+    page.js("app.setLabel(1)")
+    for tool, (x, y), answer in (
+        ("select", PLACES[5], 1),
+        ("select", PLACES[5], 0),
+        ("solid", PLACES[6], 1),
+        ("solid", PLACES[6], 0),
+        ("push", (60, 90), 1),
+    ):
         page.js("document.getElementById(`tool-${arguments[0]}`).scrollIntoView()", tool)
-        page.click(f"tool-{tool}")
-        for kind, place in zip(("touchStart", "touchMove"), page.screen([(x - 4, y), (x + 4, y)]), strict=True):
-            send_touch(page, kind, [place])
-        send_touch(page, "touchEnd", [])
-        page.until("app.mask.at(arguments[0]) === 1", (x, y))
-    assert (page.labels() != before).sum() > 1000
-    assert page.js("document.documentElement.scrollWidth") == 390
+        tap(page, middle_of(page, f"tool-{tool}"))
+        page.until("app.tool === arguments[0]", tool)
+        hint = page.driver.find_element("id", "hint").text
+        assert "key" not in hint
+        assert "button" not in hint
+        tap(page, *page.screen([(x - 4, y - 4), (x + 4, y + 4)]))
+        page.until("app.mask.at(arguments[0]) === arguments[1]", (x, y + 4), answer)
+    page.until("app.state.pending === false")
     page.screenshot("by-hand-telephone")
+    assert page.js("document.documentElement.scrollWidth") == 390
+    before = page.js("app.mask.counts.get(1)")
+    tap(page, middle_of(page, "panel-button"))
+    page.until("document.body.dataset.drawer === 'panel'")
+    tap(page, middle_of(page, "wider", 0.98))
+    page.until("app.mask.counts.get(1) > arguments[0]", before)
+    page.until("app.state.pending === false")
+    tap(page, middle_of(page, "look"))
+    page.until("app.look.place !== null || document.getElementById('hint').textContent.includes('nowhere')")
+    assert page.js("document.body.dataset.drawer") == ""
+    page.screenshot("look-telephone")
     assert no_errors(page)
 
 

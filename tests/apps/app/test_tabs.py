@@ -32,8 +32,9 @@ def kinds_sent(reselect_at):
     async def run():
         select()
         running = asyncio.create_task(tab.run())
-        for _ in range(20):
-            await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            while sent[-1:] != ["state"]:
+                await asyncio.sleep(0.001)
         running.cancel()
 
     tab = Tab(send_text, send_bytes)
