@@ -62,6 +62,7 @@ class Edit(NamedTuple):
     tab: Tab | None  # that sent it, and is answered; or None for the one that shows the image
     stroke: StrokeMessage | None
     call: Callable[[], dict | None] = lambda: None
+    is_preview: bool = False  # only shown until the next one, and left out if that waits already
 
 
 class LiveImage:
@@ -138,9 +139,13 @@ class LiveImage:
 
     # Edits, as they arrive
 
-    def edit(self, tab: Tab | None, call: Callable[[], dict | None], stroke: StrokeMessage | None = None) -> None:
-        """Queue a call, in the thread of edits; or a stroke, or a part of the one being drawn."""
-        self._edits.put_nowait(Edit(tab, stroke, call))
+    def edit(self, tab: Tab | None, call: Callable[[], dict | None], is_preview: bool = False) -> None:
+        """Queue a call, in the thread of edits."""
+        self._edits.put_nowait(Edit(tab, None, call, is_preview))
+
+    def draw(self, tab: Tab, stroke: StrokeMessage) -> None:
+        """Queue a stroke, or a part of the one being drawn."""
+        self._edits.put_nowait(Edit(tab, stroke))
 
     def end_stroke(self, tab: Tab, remove: bool = False) -> None:
         """End the stroke that the tab is drawing, if there is one, or remove it."""
@@ -261,7 +266,7 @@ class LiveImage:
     def _apply(self, edits: list[Edit]) -> list[tuple[Tab | None, dict]]:
         """Apply edits and take a snapshot; return messages for tabs."""
         answers: list[tuple[Tab | None, dict]] = []
-        for tab, stroke, call in edits:
+        for tab, stroke, call, _ in edits:
             about = {"item": self.item} if stroke is None else {"item": self.item, "number": stroke.number}
             try:
                 if stroke is None:
@@ -393,9 +398,11 @@ class LiveImage:
 
 
 def joined(edits: list[Edit]) -> list[Edit]:
-    """Edits with consecutive parts of the same stroke joined to one."""
+    """Edits with consecutive parts of the same stroke joined to one, without previews that others follow."""
     result: list[Edit] = []
     for edit in edits:
+        if result and result[-1].is_preview:
+            result.pop()
         last, stroke = result[-1] if result else None, edit.stroke
         before = None if last is None or last.tab is not edit.tab else last.stroke
         if stroke is None or before is None or before.final or before.number != stroke.number:
@@ -503,7 +510,7 @@ class Live:
         """Process a message of a tab; InputError if it cannot be used."""
         if isinstance(data, bytes):
             stroke = parse_stroke(data)
-            self._image_of(tab, stroke.item).edit(tab, lambda: None, stroke)
+            self._image_of(tab, stroke.item).draw(tab, stroke)
             return
         action = parse_action(data)
         if action["do"] == "open":
@@ -522,7 +529,7 @@ class Live:
         elif action["do"] == "cancel":
             image.end_stroke(tab, remove=True)
         else:
-            image.edit(tab, lambda: image.change(action))
+            image.edit(tab, lambda: image.change(action), action.get("final") is False)
 
     def _export_approved(self) -> dict:
         files = export_approved(self.chosen, self.sources)

@@ -107,9 +107,14 @@ export class App {
   #unreadable({ item, text }) {
     this.#itemState(item, "unreadable");
     if (item !== this.item) return;
+    this.#showCard("unreadable", `${this.items[item].name} cannot be opened`, text);
+  }
+
+  /** In place of the image. @param {"unreadable" | "taken"} kind @param {string} title @param {string} text */
+  #showCard(kind, title, text) {
     enable(false);
     panel.hint("");
-    panel.showCard("unreadable", `${this.items[item].name} cannot be opened`, text);
+    panel.showCard(kind, title, text);
     this.#showBusy();
   }
 
@@ -119,10 +124,7 @@ export class App {
     this.cancel();
     this.ready = false;
     this.isTaken = true;
-    enable(false);
-    panel.hint("");
-    panel.showCard("taken", `${this.items[item].name} is open in another tab`, "Its strokes are kept. Only one tab draws on an image at a time.");
-    this.#showBusy();
+    this.#showCard("taken", `${this.items[item].name} is open in another tab`, "Its strokes are kept. Only one tab draws on an image at a time.");
   }
 
   /** @param {string} text */

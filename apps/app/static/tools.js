@@ -106,6 +106,14 @@ export class Tools {
     if (always || Math.hypot(x - points[n - 2], y - points[n - 1]) >= step) points.push(Math.fround(x), Math.fround(y));
   }
 
+  /** What is being drawn follows. @param {Point[]} points @param {boolean} always */
+  #drawTo(points, always = false) {
+    if (this.stroke) {
+      for (const at of points) this.#extend(this.stroke, at, always);
+      this.host.pen.changed(this.stroke);
+    } else if (this.box) [this.box[2], this.box[3]] = points[points.length - 1];
+  }
+
 /** @param {PointerEvent} event */
   #move(event) {
     const place = this.#place(event), before = this.#pointers.get(event.pointerId);
@@ -115,12 +123,9 @@ export class Tools {
     if (before) {
       if (this.stroke?.edit === "select" && event.shiftKey) {
         this.host.pen.turn(place[0] - before[0]);
-      } else if (this.stroke) {
+      } else if (this.stroke || this.box) {
         const events = event.getCoalescedEvents?.() ?? [];
-        for (const one of events.length ? events : [event]) this.#extend(this.stroke, this.view.toImage(...this.#place(one)));
-        this.host.pen.changed(this.stroke);
-      } else if (this.box) {
-        [this.box[2], this.box[3]] = this.view.toImage(...place);
+        this.#drawTo((events.length ? events : [event]).map((one) => this.view.toImage(...this.#place(one))));
       } else if (this.#action === "pan") {
         this.view.pan(place[0] - before[0], place[1] - before[1]);
         this.host.viewChanged();
@@ -187,12 +192,7 @@ export class Tools {
     this.cross = this.cross ? [limit(x + step * dx, view.width), limit(y + step * dy, view.height)] : [limit(x + 0.5, view.width), limit(y + 0.5, view.height)];
     if (view.reveal(...this.cross)) host.viewChanged();
     this.pointer = view.toScreen(...this.cross);
-    if (this.stroke) {
-      this.#extend(this.stroke, this.cross, true);
-      host.pen.changed(this.stroke);
-    } else if (this.box) {
-      [this.box[2], this.box[3]] = this.cross;
-    }
+    this.#drawTo([this.cross], true);
     host.drawTop();
   }
 

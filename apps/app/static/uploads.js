@@ -19,7 +19,7 @@ export async function sendMask(app, file) {
 }
 
 /** @param {App} app @param {File} file */
-export async function upload(app, file) {
+async function upload(app, file) {
   try {
     const { item, items } = await (await ask("images", file)).json();
     app.items = items;
