@@ -21,7 +21,7 @@ GPU_MIN_ROWS = 2000
 class Method(NamedTuple):
     """One named method; None where it is not available.
 
-    ``solver(*arrays, limit=..., callback=..., **parameters)`` returns col_of_row, u, v and stats.
+    ``solver(*arrays, limit=..., start=..., callback=..., **parameters)`` returns col_of_row, u, v and stats.
 
     scales_costs  costs are multiplied by the number of nodes, so integers must be smaller by that factor; these methods
                   read a dense matrix as they read a sparse one, see `arrays_of`
@@ -96,12 +96,12 @@ class Choice(NamedTuple):
         """Whether costs are read, and arrays returned, on the GPU."""
         return self.name in ON_GPU
 
-    def solve(self, costs: Dense | Sparse, limit, callback, **parameters) -> tuple:
+    def solve(self, costs: Dense | Sparse, limit, start, callback, **parameters) -> tuple:
         """col_of_row, u, v, stats."""
         if self is CPU_FIRST:
             parameters = {"auction": "elsewhere"}
         arrays = self.method.arrays_of(costs)
-        return self.implementation.function(*arrays, limit=limit, callback=callback, **parameters)
+        return self.implementation.function(*arrays, limit=limit, start=start, callback=callback, **parameters)
 
 
 CPU_FIRST = Choice("cpu", "shortest_paths", METHODS["shortest_paths"], METHODS["shortest_paths"].find("dense", "cpu"))
@@ -165,7 +165,7 @@ def _device_of(method: str, device: DeviceName, form: str) -> str:
 
 
 FLOW_METHODS = {
-    "network_simplex": Implementation("assign.flow.network_simplex:solve"),
+    "network_simplex": Implementation("assign.flow.network_simplex:solve", ("start",)),
     "cost_scaling": Implementation("assign.papers.cost_scaling_flow:solve"),
 }
 

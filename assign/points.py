@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from assign.assignment import Assignment
 from assign.core.curve import extent
 from assign.core.given import GivenPoints
-from assign.core.problem import METRICS, HandedOver, as_array, check_limit, check_sides
+from assign.core.problem import METRICS, HandedOver, as_array, check_limit, check_sides, prices_of
+from assign.core.start import fitted
 from assign.methods import GPU_MIN_ROWS
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
@@ -23,6 +24,7 @@ MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 MATRIX_COSTS, MAX_MATRIX_COSTS = 1 << 22, 1 << 25
 MAX_ROUNDS = 3  # in which almost every row lacks as many pairs as a round adds
 GPU_MAX_POINTS = 10_000  # of sets that overlap, above which the CPU is faster
+ANY_START_COSTS = 600**2  # up to this number, the matrix is faster than rounds from start prices
 
 
 def solve_points(
@@ -31,6 +33,7 @@ def solve_points(
     metric: str = "euclidean",
     *,
     max_cost: ArrayLike | None = None,
+    start: Assignment | tuple[ArrayLike, ArrayLike] | None = None,
     device: DeviceName = "auto",
     callback: Callable[[dict], object] | None = None,
 ) -> Assignment:
@@ -44,6 +47,8 @@ def solve_points(
         The distance that is summed.
     max_cost : number or array_like (n,), optional
         Cost of leaving a point of `x` unmatched.  No pair with a larger distance is matched.
+    start : Assignment, or a pair of arrays (n,) and (m,), optional
+        Prices of an earlier, similar problem, such as the previous frame.
     device : {"auto", "cpu", "cuda"}
         "auto" uses a GPU, if one is available, for 2000 to 10 000 points, and for more if the sets are apart;
         "cityblock" runs on the CPU only.
@@ -96,9 +101,10 @@ def solve_points(
         raise ValueError(f"x and y must have the same number of coordinates, got {x.shape[1]} and {y.shape[1]}")
     n, m = len(x), len(y)
     check_sides("x and y", (n, m))
-    check_distances(x, y, metric)
+    largest = largest_distance(x, y, metric)
     limit = check_limit(max_cost, n)
     limit = None if limit is None else limit.astype(np.float64)
+    prices = None if start is None else tuple(a.astype(np.float64) for a in prices_of(start, (n, m)))
     transposed = n > m
     if transposed:
         if limit is not None and limit.min() != limit.max():
@@ -107,6 +113,8 @@ def solve_points(
         level = 0.0 if limit is None else limit[0]
         limit = None if limit is None else np.full(m, level)
         x, y = y, x
+        prices = None if prices is None else (prices[1] + level, prices[0] - level)
+    prices = fitted(prices, (len(x), len(y)), largest, limit is not None)
     ran_on = resolve(device)
     if device == "auto" and not _prefer_gpu(x, y, metric, limit is None):
         ran_on = "cpu"
@@ -116,13 +124,13 @@ def solve_points(
         u = np.zeros(len(x)) if limit is None else limit
         col_of_row, v, stats, method = np.full(len(x), -1, np.int32), np.zeros(len(y)), {}, "nearest"
     elif ran_on == "cpu":
-        col_of_row, u, v, stats, method = _on_cpu(x, y, metric, limit, callback)
+        col_of_row, u, v, stats, method = _on_cpu(x, y, metric, limit, prices, callback)
     else:
         from assign.dense import dense_cuda
         from gridcut.device.arrays import to_host
 
         method = "auction"
-        options = {"squared": metric == "sqeuclidean", "limit": limit, "callback": callback}
+        options = {"squared": metric == "sqeuclidean", "limit": limit, "start": prices, "callback": callback}
         *found, stats = dense_cuda.solve_points(x, y, **options)
         col_of_row, u, v = map(to_host, found)
     row = np.flatnonzero(col_of_row >= 0)
@@ -137,15 +145,16 @@ def solve_points(
     return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, given)
 
 
-def _on_cpu(x, y, metric: str, limit, callback):
+def _on_cpu(x, y, metric: str, limit, prices, callback):
     """Column of each row, prices u and v, counters, and the method."""
-    if len(x) * len(y) > matrix_costs(x.shape[1], limit is None):
+    is_free = limit is None and prices is None
+    if len(x) * len(y) > matrix_costs(x.shape[1], limit is None, prices is not None):
         from assign.sparse import nearest
 
-        rounds = MAX_ROUNDS if limit is None and len(x) * len(y) <= MAX_MATRIX_COSTS else None
+        options = {"limit": limit, "start": prices, "callback": callback}
+        options["rounds"] = MAX_ROUNDS if is_free and len(x) * len(y) <= MAX_MATRIX_COSTS else None
         with suppress(HandedOver):
-            found = nearest.solve_points(x, y, metric, limit=limit, callback=callback, rounds=rounds)
-            return *found, "nearest"
+            return *nearest.solve_points(x, y, metric, **options), "nearest"
     from scipy.spatial.distance import cdist
 
     from assign.solving import solve
@@ -167,8 +176,10 @@ def _prefer_gpu(x, y, metric: str, all_matched: bool) -> bool:
     return not near_pairs_matter and bool((abs(x.mean(0) - y.mean(0)) > x.std(0) + y.std(0)).any())
 
 
-def matrix_costs(dimensions: int, all_matched: bool) -> int:
+def matrix_costs(dimensions: int, all_matched: bool, has_start: bool) -> int:
     """Number of pairs up to which the CPU solves the matrix."""
+    if has_start:
+        return ANY_START_COSTS
     return MAX_MATRIX_COSTS if dimensions == 1 and all_matched else MATRIX_COSTS
 
 
@@ -192,10 +203,10 @@ def _points(name: str, value) -> np.ndarray:
     return np.ascontiguousarray(array, np.float64)
 
 
-def check_distances(x, y, metric: str) -> None:
-    """Raise ValueError if float64 cannot hold the distances between x and y, or their sum."""
+def largest_distance(x, y, metric: str) -> float:
+    """Upper bound of all distances between x and y; raises ValueError if float64 cannot hold the distances."""
     if not len(x) or not len(y):
-        return
+        return 0.0
     with np.errstate(over="ignore"):
         low, high = extent(x, y)
         gaps = high - low
@@ -212,3 +223,4 @@ def check_distances(x, y, metric: str) -> None:
             f"x and y span only {span:.3g}, whose square float64 cannot hold; multiply the coordinates "
             f"by a constant, so that they span at least {MIN_EXTENT:.0e}"
         )
+    return largest

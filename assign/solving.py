@@ -11,6 +11,7 @@ from assign.assignment import Assignment, pack
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import INT64_MAX, HandedOver, Problem, check_problem, largest_limit
+from assign.core.start import fitted, start_of
 from assign.direct import solve_small_matrix
 from assign.methods import CPU_FIRST, Choice, choose, is_dense_only
 from gridcut.device import DeviceName
@@ -23,6 +24,7 @@ def solve(
     maximize: bool = False,
     max_cost: ArrayLike | None = None,
     mask: ArrayLike | None = None,
+    start: Assignment | tuple[ArrayLike, ArrayLike] | None = None,
     device: DeviceName = "auto",
     method: str = "auto",
     callback: Callable[[dict], object] | None = None,
@@ -51,6 +53,8 @@ def solve(
         no pair that costs more is chosen.  A cost matrix with `max_cost` is always feasible.
     mask : array_like of bool (n, m), optional
         True for the allowed pairs of a dense matrix.
+    start : Assignment, or a pair of arrays (n,) and (m,), optional
+        Row and column prices of an earlier, similar problem, to start from.  They need not be feasible.
     device : {"auto", "cpu", "cuda"}
         "auto" uses a GPU for large matrices if one is available, for square ones on the host only where the first
         steps on the CPU show that it is faster; "cpu" and "cuda" select that device or raise.
@@ -113,7 +117,7 @@ def solve(
     (5, array([1, 0, 2]))
     """
     begin = time.perf_counter()
-    if mask is max_cost is callback is None and not parameters and is_default(maximize, device, method):
+    if mask is max_cost is start is callback is None and not parameters and is_default(maximize, device, method):
         found = solve_small_matrix(cost, maximize, begin)
         if found is not None:
             return found
@@ -125,6 +129,7 @@ def solve(
     library = problem.library
     if library and not chosen.stays_on_device:
         problem = check_problem(problem.given.host(), mask=None, maximize=maximize, max_cost=None)
+    prices = start_of(start, problem)
     if chosen.method.scales_costs:
         check_scaled(problem, chosen.name)
     checked = time.perf_counter()
@@ -135,9 +140,10 @@ def solve(
         if attempt.stays_on_device:
             from assign.solving_cuda import solve_on_device
 
-            return solve_on_device(problem, given, attempt.name, attempt.solve, parameters, callback, begin)
+            return solve_on_device(problem, given, attempt.name, attempt.solve, parameters, callback, prices, begin)
+        near = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
         try:
-            col_of_row, u, v, stats = attempt.solve(problem.costs, problem.limit, callback, **parameters)
+            col_of_row, u, v, stats = attempt.solve(problem.costs, problem.limit, near, callback, **parameters)
         except HandedOver:
             continue
         except InfeasibleError as error:

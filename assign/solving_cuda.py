@@ -12,6 +12,7 @@ from assign.assignment import Assignment, pack
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import Dense, Problem, largest_limit
+from assign.core.start import fitted
 from gridcut.device.arguments import INT64_MAX
 from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
@@ -70,7 +71,9 @@ def pair_kernel(data, m, col_of_row, out):
         out[i] = data[i * m + j] if j >= 0 else data.dtype.type(0)
 
 
-def solve_on_device(problem: Problem, given: Given, name: str, solve, parameters: dict, callback, begin) -> Assignment:
+def solve_on_device(
+    problem: Problem, given: Given, name: str, solve, parameters: dict, callback, start, begin
+) -> Assignment:
     """Solve a validated problem that has at least one row and one column."""
     synchronize()  # the caller's library may still be writing its arrays
     with refusing():
@@ -80,11 +83,15 @@ def solve_on_device(problem: Problem, given: Given, name: str, solve, parameters
             _reject_minimum(cost)
         if negate:
             cost = _copied(cost, cost.shape, cost.strides, -1)
-        largest = max(_largest(cost, problem.negated), largest_limit(problem.limit))
-        problem = problem._replace(costs=Dense(cost), largest=largest)
+        largest = _largest(cost, problem.negated)
+        limited = problem.limit is not None
+        problem = problem._replace(
+            costs=Dense(cost), largest=max(largest, largest_limit(problem.limit)), largest_cost=largest
+        )
+        start = fitted(start, cost.shape, largest, limited)
         ready = time.perf_counter()
         try:
-            col, u, v, stats = solve(problem.costs, problem.limit, callback, **parameters)
+            col, u, v, stats = solve(problem.costs, problem.limit, start, callback, **parameters)
         except InfeasibleError as error:
             raise (error.transposed() if problem.transposed else error) from None
         (paid,) = allocate((cost.shape[0], cost.dtype))

@@ -22,7 +22,6 @@ from gridcut.device import plain_kernel
 
 # A pair exceeds its prices by at most this many units: its own rounding, and two of a flow that is 1-optimal.
 ROUNDING_UNITS = 3
-MAX_EXACT_RATIO = 4  # see `lost_digits`
 SUM_ULPS = 64  # rounding of a sum of floats, in units in the last place
 
 
@@ -64,22 +63,3 @@ def lower_ceiling(indptr, indices, cost, m: int, limit, col_of, unit: float) -> 
     if ROUNDING_UNITS * unit <= tolerance((len(col_of), m), matters):
         return None
     return 2 * matters
-
-
-def lost_digits(prices, u, v, col_of) -> bool:
-    """Whether the float column prices that u and v were found from were too far above the costs finally paid.
-
-    They may be near the largest cost, which may be far above all costs that matter, such as 1e15 for "forbidden".  The
-    rounding of prices is within the certificate's tolerance for the costs paid if they are at most MAX_EXACT_RATIO
-    times these costs, times the number of rows and columns.
-    """
-    if v.dtype.kind != "f":
-        return False
-    return bool(np.abs(prices).max(initial=0.0) > MAX_EXACT_RATIO * (len(u) + len(v)) * largest_paid(u, v, col_of))
-
-
-def largest_paid(u, v, col_of) -> float:
-    """The largest absolute cost of a pair or limit of an unmatched row, from the prices, which sum to it."""
-    row = np.flatnonzero(col_of >= 0)
-    paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
-    return paid if len(row) == len(u) else max(paid, np.abs(u[col_of < 0]).max())

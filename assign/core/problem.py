@@ -13,7 +13,7 @@ import scipy
 
 from gridcut.device import cuda_is_available
 from gridcut.device.arguments import INT64_MAX, check_switch, plain_array, reject_masked, unmarked
-from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
+from gridcut.device.arrays import DeviceArray, on_device, to_host, widened, wrap_device_array
 from gridcut.device.sparse import check_compressed, check_matrix, is_sparse
 
 # Arrays of the dtypes that the solvers support
@@ -73,6 +73,24 @@ def check_sides(name: str, shape) -> None:
         raise ValueError(f"{name} must have at most {MAX_SIDES} rows and columns together, got shape {tuple(shape)}")
 
 
+def prices_of(start, shape) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column prices from an Assignment or a pair of arrays; finite, of any size."""
+    if hasattr(start, "row_price"):
+        start = (start.row_price, start.col_price)
+    try:
+        u, v = start
+    except (TypeError, ValueError) as error:
+        raise TypeError("start must be an Assignment, or a pair of row and column prices") from error
+    u, v = (as_array("start", to_host(a)) for a in (u, v))
+    if (u.shape, v.shape) != ((shape[0],), (shape[1],)):
+        raise ValueError(f"start must hold {shape[0]} and {shape[1]} prices, got shapes {u.shape} and {v.shape}")
+    if u.dtype.kind not in "iuf" or v.dtype.kind not in "iuf":
+        raise TypeError(f"start must hold numbers, got {u.dtype} and {v.dtype}")
+    if not (np.isfinite(u).all() and np.isfinite(v).all()):
+        raise ValueError("start must hold finite prices")
+    return u, v
+
+
 MAX_SPARSE_SHARE = 0.25  # a matrix with a smaller share of allowed pairs is solved as a sparse one
 MAX_EXACT_FLOAT = 2**52  # float64 holds these integers, and sums and differences of two of them
 METRICS = ("euclidean", "sqeuclidean", "cityblock")  # of points; kernels receive the index
@@ -115,6 +133,7 @@ class Problem(NamedTuple):
     costs        Dense or Sparse; no more rows than columns
     limit        cost of leaving each row unmatched, or None
     largest      largest finite absolute cost or limit
+    largest_cost largest finite absolute cost
     transposed   rows are the caller's columns
     negated      the caller maximises
     integral     prices are integers although `costs` are floats (integers with forbidden pairs)
@@ -128,6 +147,7 @@ class Problem(NamedTuple):
     costs: Dense | Sparse
     limit: np.ndarray | None
     largest: int | float
+    largest_cost: int | float
     transposed: bool
     negated: bool
     integral: bool
@@ -174,7 +194,8 @@ def check_problem(cost, *, mask, maximize, max_cost, keep_dense=False) -> Proble
             low, high = extremes(costs.cost, False, isinstance(costs, Sparse))
         level = limit[0].item()
         limit = np.full(m, limit[0])
-    largest = max(abs(low), abs(high), largest_limit(limit))
+    largest_cost = max(abs(low), abs(high))
+    largest = max(largest_cost, largest_limit(limit))
     if cost.dtype.kind == "i" and (sum(costs.shape) + 1) * largest * 4 > INT64_MAX:
         bound = INT64_MAX // (4 * (sum(costs.shape) + 1))
         raise ValueError(
@@ -190,7 +211,7 @@ def check_problem(cost, *, mask, maximize, max_cost, keep_dense=False) -> Proble
         costs = Dense(np.ascontiguousarray(costs.cost))
     costs = _unmarked(costs)
     return Problem(
-        costs, limit, largest, transposed, maximize, integral, shift, level, None, given
+        costs, limit, largest, largest_cost, transposed, maximize, integral, shift, level, None, given
     )  # fmt: skip
 
 
@@ -332,7 +353,7 @@ def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
             raise TypeError(f"cost must hold {', '.join(t.name for t in DTYPES)}; got dtype {array.dtype}")
         array = wrap_device_array("cost", widened(cost, np.dtype(wider)))
     transposed = array.shape[0] > array.shape[1]
-    return Problem(Dense(array), None, 0, transposed, maximize, False, None, 0, array.library, array)
+    return Problem(Dense(array), None, 0, 0, transposed, maximize, False, None, 0, array.library, array)
 
 
 # Sparse costs in canonical form: ascending columns in each row, each pair stored once

@@ -14,7 +14,7 @@ Termination: bids and searches never increase the number of unmatched rows.  The
 unmatches pairs that are not tight; it runs at most once per matrix.  It has at most PHASES phases of at most
 AUCTION_BIDS_PER_ROW n bids, and `bid_all` makes at most BIDS_PER_ROW n bids.  Searches on whole rows have no budget.
 One search per row in `free` matches that row, leaves one row unmatched because of `limit`, or shows that the problem is
-infeasible.  The coarse problem has a quarter of the rows.
+infeasible.  The coarse problem has a quarter of the rows, and a solve restarts at most once, without start prices.
 
 The steps are chosen by measurements during the solve, all in this file:
 
@@ -42,11 +42,12 @@ import numpy as np
 from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import HandedOver
+from assign.core.start import lost_digits
 from assign.dense.bidding import bid
 from assign.dense.cheap_columns import build, group_count, infinity_of
 from assign.dense.dense_auction import release, run_phase
 from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment, augment_by_rows
-from assign.dense.first_prices import column_minima, prices_from_rows
+from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
 from assign.dense.jonker_volgenant import infeasible, most_cost_the_same
 from assign.dense.sorting import sorted_prices
 from assign.dense.work import Work
@@ -77,7 +78,7 @@ LIST_SCANS_PER_ROW = 60  # of the last searches on lists; longer ones take less 
 NO_STEPS = {"bids": 0, "rows_reached": 0, "rows_read": 0, "auction_bids": 0, "coarse": 0, "sorted": 0, "by_rows": 0}
 
 
-def solve(cost, *, limit=None, callback=None, list_length=LIST_LENGTH, auction=None, coarse_start=None):
+def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGTH, auction=None, coarse_start=None):
     """Column of each row, prices u and v, and counters.
 
     list_length    columns per list
@@ -97,12 +98,22 @@ def solve(cost, *, limit=None, callback=None, list_length=LIST_LENGTH, auction=N
     if n == 0:
         return np.empty(0, np.int32), np.empty(0, kind), np.zeros(m, kind), stats
     if n == m and limit is None:
-        work = square(cost, None, list_length, auction, coarse_start, stats, report)
+        first = None if start is None else (bounded_prices(start[1], kind), np.full(n, -1))
+        coarse_start = coarse_start if start is None else False
+        work = square(cost, first, list_length, auction, coarse_start, stats, report)
     else:
         limits = np.empty(0, kind) if limit is None else np.ascontiguousarray(limit, dtype=kind)
-        work = prepare(cost, np.zeros(m, kind), limits, list_length)
+        if start is None:
+            work = prepare(cost, np.zeros(m, kind), limits, list_length)
+        else:
+            v, holder = raise_to_zero(cost, np.minimum(bounded_prices(start[1], kind), 0), limits)
+            work = prepare(cost, v, limits, list_length)
+            match_known_pairs(work, holder)
         search(work, bid_all(work, stats, report), False, stats, report)
     report()
+    if lost_digits(start, work.u, work.v, work.col_of):
+        options = {"callback": callback, "list_length": list_length, "auction": auction, "coarse_start": coarse_start}
+        return solve(cost, limit=limit, **options)
     return work.col_of, work.u, work.v, stats
 
 
@@ -163,6 +174,13 @@ def square(cost, first, list_length, auction, coarse_start, stats, report, searc
         left = bid_all(work, stats, report)
     search(work, left, auction, stats, report, 0 if coarse_start else searched)
     return work
+
+
+def bounded_prices(v, kind):
+    """A copy of the start prices without NaN and infinities, or within MAX_AUCTION_PRICE for integers."""
+    if kind is np.float64:
+        return np.nan_to_num(np.array(v, np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    return np.clip(np.array(v), -MAX_AUCTION_PRICE, MAX_AUCTION_PRICE).astype(np.int64)
 
 
 def prepare(cost, v, limit, list_length) -> Work:

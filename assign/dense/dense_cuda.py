@@ -35,8 +35,8 @@ from functools import cached_property
 
 import numpy as np
 
-from assign.core.ceiling import lost_digits
 from assign.core.infeasible import InfeasibleError
+from assign.core.start import lost_digits
 from assign.dense import arc_list_paths as paths
 from assign.dense import augment_cuda
 from assign.dense.arc_lists_cuda import SHIFT, WIDTH, lists_kernel_for, row_kernel_for
@@ -84,6 +84,7 @@ def solve(
     cost,
     *,
     limit=None,
+    start=None,
     callback=None,
     first_eps=1.0,
     last_eps=-10,
@@ -96,6 +97,7 @@ def solve(
 
     cost        C-contiguous GPU array, n rows, m >= n columns
     limit       cost of staying unmatched per row, or None
+    start       (u, v) of an earlier solve, of which v is used, or None
     first_eps   eps of the first phase of the auction, as a multiple of the mean width of a list
     last_eps    eps of the last phase, in scaled integer costs; if negative, in millionths of that width
     alpha       divisor of eps from phase to phase
@@ -112,11 +114,11 @@ def solve(
     if array.start or data.size != array.size:
         data = data[array.start : array.start + array.size]
     options = (first_eps, last_eps, alpha, stop_share, timeout, threads)
-    return _solve(form, data, *array.shape, limit, callback, options)
+    return _solve(form, data, *array.shape, limit, start, callback, options)
 
 
 def solve_points(
-    x, y, *, squared=False, factor=1.0, is_integer=False, limit=None, callback=None,
+    x, y, *, squared=False, factor=1.0, is_integer=False, limit=None, start=None, callback=None,
     first_eps=1.0, last_eps=-10, alpha=5.0, stop_share=0.0005, timeout=None, threads=None,
 ):  # fmt: skip
     """As `solve`, for distances between points x (n, d) and y (m, d) on the host, times a factor.
@@ -128,11 +130,10 @@ def solve_points(
     data = upload(np.concatenate([x.reshape(-1), y.reshape(-1), [factor]]))
     options = (first_eps, last_eps, alpha, stop_share, timeout, threads)
     form = Points(int(x.shape[1]), bool(squared), bool(is_integer))
-    return _solve(form, data, len(x), len(y), limit, callback, options)
+    return _solve(form, data, len(x), len(y), limit, start, callback, options)
 
 
-def _solve(form, data, n, m, limit, callback, options, prices=None):
-    """As `solve`; without an auction if there is a limit, or if prices to start from are given."""
+def _solve(form, data, n, m, limit, start, callback, options):
     if n >= MAX_ROWS - 1:
         raise ValueError(f"cost must have at most {MAX_ROWS - 2} rows on a GPU, got {n}; use device='cpu'")
     first_eps, last_eps, alpha, stop_share, timeout, threads = options
@@ -145,9 +146,12 @@ def _solve(form, data, n, m, limit, callback, options, prices=None):
     begin = time.perf_counter()
     if limit is not None:
         limit = _host(limit)
+    prices = None
     if limit is not None:
         prices = np.zeros(m, problem.kind)
-    elif prices is None:
+    elif start is not None:
+        prices = _host(start[1]).astype(problem.kind)
+    else:
         if n == m:
             problem.reduce()
         single = n * (SQUARENESS + 1) <= m * SQUARENESS
@@ -166,9 +170,10 @@ def _solve(form, data, n, m, limit, callback, options, prices=None):
     prices, owner = problem.auctioned() if prices is None else (prices, np.full(m, -1, np.int32))
     s = search(problem, prices.copy(), owner, limit, callback, stats)
     stats["search_seconds"] = time.perf_counter() - begin
-    if limit is None and lost_digits(prices, s.u, s.v, s.col_of):
-        # The auction's prices are useless: of costs such as 1e30 for "forbidden".
-        return _solve(form, data, n, m, None, callback, options, np.zeros(m, problem.kind))
+    if limit is None and lost_digits((None, prices), s.u, s.v, s.col_of):
+        # The auction's prices may be as useless as those of a start: of costs such as 1e30 for "forbidden".
+        again = None if start is not None else (None, np.zeros(m, problem.kind))
+        return _solve(form, data, n, m, None, again, callback, options)
     names = {"augmentations": paths.AUGMENTED, "list_scans": paths.SCANS, "lists_rebuilt": paths.LISTS_REBUILT}
     names |= {"host_requests": paths.HOST_REQUESTS, "full_rows": paths.FULL_ROWS}
     stats |= {name: int(s.state[slot]) for name, slot in names.items()}

@@ -2,6 +2,7 @@
 
 column_minima      v[j] = minimum cost of column j
 prices_from_rows   v[j] = the highest price that is feasible with the prices u of some rows
+raise_to_zero      start prices from an earlier solve, if unmatched columns must end at price 0
 """
 
 import numpy as np
@@ -76,3 +77,43 @@ def _finite(v):
     if v.dtype.kind == "f":
         v[np.isinf(v)] = 0
     return v
+
+
+@kernel
+def raised_rows(cost, v, limit, u, match):
+    """u[i] = minimum of row i at prices v, and a greedy matching of tight pairs: match[j] = row or -1."""
+    n, m = cost.shape
+    match[:] = -1
+    for i in range(n):
+        minimum = cost[i, 0] - v[0]
+        for j in range(1, m):
+            w = cost[i, j] - v[j]
+            minimum = w if w < minimum else minimum
+        if limit.size > 0 and limit[i] < minimum:
+            minimum = limit[i]
+        u[i] = minimum
+        if not minimum < np.inf:
+            continue  # no allowed column: no pair is tight, although inf <= inf
+        for j in range(m):
+            if match[j] < 0 and cost[i, j] - v[j] <= minimum:
+                match[j] = i
+                break
+
+
+def raise_to_zero(cost, v, limit):
+    """Raise prices v <= 0 until each column with a price below 0 has a tight row (`holder`, or -1 for none).
+
+    A matched column stays matched until the end, so only columns with price 0 can stay unmatched.
+
+    The price of a column that no row takes is reset to 0, after which a row may prefer it to its own column.  This is
+    repeated until nothing changes.  It terminates because prices only rise.  Prices of a similar problem hardly change.
+    """
+    n, m = cost.shape
+    v = np.ascontiguousarray(v)
+    u, holder = np.empty(n, v.dtype), np.empty(m, np.int32)
+    while True:
+        raised_rows(cost, v, limit, u, holder)
+        idle = (holder < 0) & (v < 0)
+        if not idle.any():
+            return v, holder
+        v[idle] = 0

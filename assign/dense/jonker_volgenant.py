@@ -342,8 +342,8 @@ def solve_matrix(cost, sign, budget, transposed, numbers, row, col, u, v):
     return status, total
 
 
-def solve(cost, *, limit=None, callback=None):
-    """Column of each row, prices u and v, and counters, of a matrix with n <= m.
+def solve(cost, *, limit=None, start=None, callback=None):
+    """Column of each row, prices u and v, and counters, of a matrix with n <= m; `start` is not needed.
 
     The same algorithm on any such matrix, with limits and forbidden pairs.
     """

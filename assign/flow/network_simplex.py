@@ -8,9 +8,9 @@ closes, until an arc of the cycle is empty or full and leaves the tree.  Two rul
     leaving    of the arcs that block the cycle, the last one in its direction from the join: trees stay strongly
                feasible, that is, every node can send some flow to the root, and the method does not cycle
 
-The first tree is a star of artificial arcs: to an artificial root from nodes with a supply, and from it, at a cost no
-path can reach, to the others.  If one of them has flow at the end, no flow exists.  That flow is then the minimum, so
-the nodes in reach of those whose supply stays certify it (flow_errors.py).
+The first tree (first_tree.py) has artificial arcs to an artificial root and, at a cost no path can reach, from it.  If
+one of them has flow at the end, no flow exists.  That flow is then the minimum, so the nodes in reach of those whose
+supply stays certify it (flow_errors.py).
 
 Arrays
     tail, head, capacity, cost   of the arcs, shuffled, so that a block has arcs from everywhere; artificial arcs behind
@@ -27,25 +27,29 @@ arc and 85 per node.
 
 import numpy as np
 
+from assign.flow.first_tree import IN_TREE, LOWER, UPPER, first_tree
 from assign.flow.flow_problem import UNLIMITED, Network
 from assign.flow.spanning_tree import DOWN, UP, Tree, exchange, join_of, shift_prices
 from gridcut.device import inlined_kernel, plain_kernel
 
-LOWER, IN_TREE, UPPER = 1, 0, -1
 MIN_BLOCK = 10  # arcs
 
 
-def solve(network: Network):
-    """The flow of each arc, the price and the remaining supply of each node, and counters."""
+def solve(network: Network, start=None):
+    """The flow of each arc, the price and the remaining supply of each node, and counters.
+
+    start   flow and prices of a similar network, or None
+    """
     n, m = network.nodes, len(network.tail)
     stride = max(int(np.sqrt(m)), MIN_BLOCK)
     order = np.concatenate([np.arange(first, m, stride) for first in range(min(stride, m))] or [np.zeros(0, np.int64)])
     tail, head, capacity, cost = (a[order] for a in network[:4])
-    large = (int(np.abs(network.cost).max(initial=0)) + 1) * (n + 1)
-    to_root = network.supply >= 0
-    flow = np.concatenate([np.zeros(m, np.int64), np.abs(network.supply)])
-    state = np.repeat(np.array([LOWER, IN_TREE], np.int8), [m, n])
-    tree = star(to_root, m, large)
+    flow, tight = np.zeros(m, np.int64), np.zeros(m, bool)
+    if start is not None:
+        flow, price = np.clip(start[0][order], 0, capacity), start[1]
+        tight = cost + price[tail] - price[head] == 0
+    large = np.int64((int(np.abs(network.cost).max(initial=0)) + 1) * (n + 1))
+    tree, flow, state, to_root = first_tree(tail, head, capacity, cost, network.supply, flow, tight, large)
     node, root = np.arange(n, dtype=np.int32), np.full(n, n, np.int32)
     arcs = (
         np.concatenate([tail, np.where(to_root, node, root)]),
@@ -58,17 +62,6 @@ def solve(network: Network):
     found[order] = flow[:m]
     left = np.where(to_root, flow[m:], -flow[m:])
     return found, tree.price[:n] - tree.price[n], left, {"pivots": pivots}
-
-
-def star(to_root, m: int, large: int) -> Tree:
-    """The tree of the artificial arcs m, m + 1, ..., which lead from each node to the root, or from it at a cost."""
-    n = len(to_root)
-    node = np.arange(n + 1, dtype=np.int32)
-    parent, pred = (np.append(a, -1).astype(np.int32) for a in (np.full(n, n), m + node[:n]))
-    up, price = (np.append(np.where(to_root, *of), of[0]) for of in ((UP, DOWN), (0, large)))
-    size, last = np.append(node[:n] * 0 + 1, n + 1).astype(np.int32), np.append(node[:n], node[n - 1])
-    thread, before = np.roll(node, -1), np.roll(node, 1)
-    return Tree(parent, pred, up.astype(np.int8), thread, before, size, last, price, np.empty(n + 1, np.int32))
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes

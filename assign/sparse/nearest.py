@@ -268,11 +268,12 @@ def merged(indptr, columns, other_indptr, other_columns):
     return start, both[:size]
 
 
-def solve_points(x, y, metric="euclidean", *, limit=None, callback=None, neighbours=None, rounds=None):
+def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=None, rounds=None):
     """Assign the points x (n, d) to y (m, d), n <= m, float64; returns col_of_row, u, v, stats as `sparse.solve`.
 
     metric      "euclidean", "sqeuclidean" or "cityblock"
     limit       distance at which row i may stay unmatched, or None
+    start       (u, v) to start from
     callback    called as by `sparse.solve`, and after each sparse problem, with sums over all of them
     neighbours  nearest neighbours per point in the first sparse problem; None: by whether there is a limit
     rounds      raise HandedOver if few points are each other's nearest, or this many rounds give most rows as many
@@ -300,13 +301,16 @@ def solve_points(x, y, metric="euclidean", *, limit=None, callback=None, neighbo
     indptr, columns, bound = _first_pairs(x, y, metric, limit is None, int(neighbours), is_moved)
     first = len(columns)
     v = np.zeros(m)
-    known = (v, np.full(n, -1, np.int32)) if is_moved else None  # paths are short, and need no auction first
+    old = None if start is None else (np.asarray(start[1], np.float64) - extra[1])[order_y]
+    col_of = None
+    if is_moved:  # paths are short, and need no auction first
+        old, col_of = v if old is None else old, np.full(n, -1, np.int32)
     stats = {"rounds": 0, "pairs": 0, "searched": 0}
     while True:
         cost = pair_distances(x.points, y.points, indptr, columns, metric)
         report = None if callback is None else partial(_report, callback, stats)
-        col_of, u, old, counts = solve(indptr, columns, cost, m, limit=limit, known=known, callback=report)
-        known = old, col_of
+        options = {"limit": limit, "start": None if old is None else (None, old), "matched": col_of, "callback": report}
+        col_of, u, old, counts = solve(indptr, columns, cost, m, **options)
         stats = _sums(stats, counts)
         stats["rounds"] += 1
         stats["pairs"] = len(columns)

@@ -26,8 +26,8 @@ lowers a price by at least eps, and by more than rounding takes back (sparse_auc
 fourfold per round, up to more than the range of costs.  A search scans each column at most once, since no distance
 falls below that of the column scanned last.  A lower ceiling is at most half of the one before.
 
-Known prices far above the costs paid may have rounded these away.  If each row pays its least cost, these costs and
-column prices of 0 are exact; otherwise the problem is solved again without known prices.
+Start prices far above the costs paid may have rounded these away.  If each row pays its least cost, these costs and
+column prices of 0 are exact; otherwise the problem is solved again without start prices.
 
 [1] Bertsekas, Castañon. "A forward/reverse auction algorithm for asymmetric assignment problems." Computational
 Optimization and Applications 1, 1992.
@@ -41,9 +41,10 @@ The paths take O(n a log a) time for a arcs; memory is O(n + m + a).
 
 import numpy as np
 
-from assign.core.ceiling import ROUNDING_UNITS, largest_paid, lower_ceiling, paid_and_least
+from assign.core.ceiling import ROUNDING_UNITS, lower_ceiling, paid_and_least
 from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError
+from assign.core.start import largest_paid
 from assign.sparse.feasible import check_feasible, deficiency
 from assign.sparse.sparse_auction import bid, mean_gap, release
 from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, match_without_search, row_prices
@@ -59,6 +60,7 @@ MAX_PHASES = 1000
 FLOAT_UNIT = 2.0**-50  # smallest fall of a float price, see sparse_auction.py
 MATCHED_PER_ROW = 2  # budget of match_without_search, per row
 MAX_EPS_RATIO = 64  # largest eps for floats, as a multiple of the range of costs; prices lose digits with larger ones
+MAX_PRICE_RATIO = 16  # largest price to start from, as a multiple of the range of costs
 SCANS_BEFORE_AUCTION = 16  # scans per row after which the auction runs, if columns may stay unmatched
 WARM_SCANS_BEFORE_AUCTION = 32  # the same if most rows are already matched
 UNLIMITED = np.iinfo(np.int64).max
@@ -70,14 +72,14 @@ MAX_EPS = 2.0**57
 MIN_FLOAT_PRICE = np.finfo(np.float64).min  # minus infinity and NaN end the auction as well
 
 
-def solve(indptr, indices, cost, m, *, limit=None, known=None, callback=None, alpha=7.0, fine=100.0):
+def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, callback=None, alpha=7.0, fine=100.0):
     """Solve a problem in CSR form, see assign/sparse/__init__.py.
 
     callback is called with the counters after every round of bids, and after the searches.
 
     alpha    divisor of eps from phase to phase
     fine     the last eps is the mean gap between a row's two cheapest columns divided by this
-    known    prices of the columns, and column of each row (-1: none), most of them tight; skips the auction
+    matched  with start: column of each row (-1: none), most of them tight at these prices; skips the auction
     """
     if not 1 < check_real("alpha", alpha) < np.inf:
         raise ValueError(f"alpha must be finite and greater than 1, got {alpha!r}")
@@ -89,15 +91,15 @@ def solve(indptr, indices, cost, m, *, limit=None, known=None, callback=None, al
         if len(empty):
             raise InfeasibleError(empty[:1], ())
     options = {"callback": callback, "alpha": alpha, "fine": fine}
-    found = _solve(indptr, indices, cost, m, limit, known, **options)
+    found = _solve(indptr, indices, cost, m, limit, start, matched=matched, **options)
     if not len(indices):
         return found
-    unit = _lost_unit(known, *found)
+    unit = _lost_unit(start, *found)
     if unit is not None:
         paid, least = paid_and_least(indptr, indices, cost, limit, found[0])
         if (paid == least).all():
             return found[0], least, np.zeros(m), found[3]
-    if unit is not None and known is not None:
+    if unit is not None and start is not None:
         found = _solve(indptr, indices, cost, m, limit, None, **options)
         unit = _lost_unit(None, *found)
     ceiling = np.inf
@@ -111,39 +113,43 @@ def solve(indptr, indices, cost, m, *, limit=None, known=None, callback=None, al
     return found
 
 
-def _lost_unit(known, col_of, u, v, stats) -> float | None:
+def _lost_unit(start, col_of, u, v, stats) -> float | None:
     """The rounding unit of float prices if it is too coarse for the costs paid, else None.
 
-    Known prices count too, because what was rounded away on the way from them is not visible in the final prices.
+    Start prices count too, because what was rounded away on the way from them is not visible in the final prices.
     """
     if u.dtype.kind != "f":
         return None
     prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
-    if known is not None:
-        prices = max(prices, np.abs(known[0]).max(initial=0.0))
+    if start is not None:
+        prices = max(prices, np.abs(start[1]).max(initial=0.0))
     unit = 2 * float(np.finfo(np.float64).eps) * prices
     return unit if ROUNDING_UNITS * unit > tolerance((len(u), len(v)), largest_paid(u, v, col_of)) else None
 
 
-def _solve(indptr, indices, cost, m, limit, known, *, callback, alpha, fine):
+def _solve(indptr, indices, cost, m, limit, start, *, callback, alpha, fine, matched=None):
     """As `solve`; float prices may have lost digits to a large cost that is in no optimal assignment."""
     n = len(indptr) - 1
     network = _Network(indptr, indices, cost, m, limit)
-    v = np.zeros(m, network.real) if known is None else known[0].copy()
+    warm = start is not None and len(indices)
+    v = network.numbers(start[1]) if warm else np.zeros(m, network.real)
+    if network.asymmetric:
+        np.minimum(v, 0, out=v)
     stats = {"bids": 0, "bid_rounds": 0, "phases": 0, "searches": 0, "scans": 0}
     arc_of, row_of = np.full(n, -1, np.int64), np.full(m, -1, np.int32)
     waiting = np.empty(n, np.int32)
     if n and len(indices):
-        if known is not None:
-            row_of[known[1][known[1] >= 0]] = np.flatnonzero(known[1] >= 0)
-        paths = network.asymmetric or known is not None
-        budget = (SCANS_BEFORE_AUCTION if known is None else WARM_SCANS_BEFORE_AUCTION) * n
+        has_matching = warm and matched is not None
+        if has_matching:
+            row_of[matched[matched >= 0]] = np.flatnonzero(matched >= 0)
+        paths = network.asymmetric or has_matching
+        budget = (WARM_SCANS_BEFORE_AUCTION if has_matching else SCANS_BEFORE_AUCTION) * n
         if not (paths and _finish(network, v, arc_of, row_of, waiting, budget, stats)):
             if paths:
                 row_of[:] = -1
-            if paths and known is None:
+            if paths and not has_matching:
                 v[:] = 0
-            if not _auction(network, v, row_of, waiting, alpha, fine, stats, callback):
+            if not _auction(network, v, row_of, waiting, paths or not warm, alpha, fine, stats, callback):
                 v[:] = 0
                 row_of[:] = -1
             _finish(network, v, arc_of, row_of, waiting, UNLIMITED, stats)
@@ -181,6 +187,19 @@ class _Network:
             self.limit = self.limit << self.shift
             self.spread = self.spread << self.shift
 
+    def numbers(self, prices):
+        """Column prices to start from, clipped: large ones would lose digits or overflow."""
+        prices = np.asarray(prices)
+        if self.is_integer and prices.dtype.kind != "f":
+            bound = min(int(self.spread) * MAX_PRICE_RATIO, 2**61 // (self.n + 1))
+            return np.clip(prices.astype(np.int64), -bound, bound)
+        prices = np.nan_to_num(prices.astype(np.float64))
+        if not self.asymmetric:
+            prices -= np.median(prices)
+        bound = float(self.spread) * MAX_PRICE_RATIO
+        prices = np.clip(prices, -bound, bound)
+        return np.rint(prices).astype(np.int64) if self.is_integer else prices
+
     def result(self, v, arc_of, stats):
         u = np.empty(self.n, self.real)
         row_prices(self.start, self.columns, self.cost, self.limit, v, arc_of, u)
@@ -192,7 +211,7 @@ class _Network:
         return col_of, u, v, stats
 
 
-def _auction(network, v, row_of, waiting, alpha, fine, stats, callback):
+def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
     """Run phases of bids on v and row_of; returns False if a price left the range of the number type."""
     at = network.start, network.columns
     gap = mean_gap(*at, network.cost, v)
@@ -207,7 +226,7 @@ def _auction(network, v, row_of, waiting, alpha, fine, stats, callback):
         v <<= network.shift
     scale = 2.0**network.shift
     last = gap * scale / fine
-    eps = last * float(alpha ** np.ceil(np.log(FIRST_EPS * fine) / np.log(alpha)))
+    eps = last * float(alpha ** np.ceil(np.log(FIRST_EPS * fine) / np.log(alpha))) if cold else last
     unit, min_price, largest_eps = FLOAT_UNIT, MIN_FLOAT_PRICE, MAX_EPS_RATIO * max(float(network.spread), gap)
     if network.is_integer:
         unit, min_price, largest_eps = None, MIN_PRICE, MAX_EPS

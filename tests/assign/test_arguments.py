@@ -94,9 +94,9 @@ def test_arrays_of_other_libraries_are_read():
     cost, mask = rng.integers(0, 30, (4, 4)), np.ones((4, 4), bool)
     mask[0, :2] = False
     best = oracles.best_cost(np.where(mask, cost, np.inf))
-    limit = rng.integers(5, 20, 4)
+    limit, prices = rng.integers(5, 20, 4), rng.integers(-3, 3, 4)
     for table, column in ((Duck, Duck), (pandas.DataFrame, pandas.Series)):
-        found = assign.solve(table(cost), mask=table(mask))
+        found = assign.solve(table(cost), mask=table(mask), start=(column(prices), column(prices)))
         found.check()
         assert (found.cost, type(found.col)) == (best, np.ndarray)
         assert assign.solve(table(cost), max_cost=column(limit)).cost == assign.solve(cost, max_cost=limit).cost
@@ -120,6 +120,7 @@ MASKED = np.ma.array([[1, 9], [2, 3]], mask=[[True, False], [False, False]])
         (lambda: assign.solve_batch(MASKED[None]), "costs is a masked array"),
         (lambda: assign.solve_points(MASKED, MASKED.data), "x is a masked array"),
         (lambda: assign.solve(MASKED.data, max_cost=MASKED[0]), "max_cost is a masked array"),
+        (lambda: assign.solve(MASKED.data, start=(MASKED[0], MASKED.data[0])), "start is a masked array"),
         (lambda: assign.solve(MASKED.data, mask=MASKED > 0), "mask is a masked array"),
         (lambda: assign.solve(([0, 1, 2], MASKED[0], [1, 1], (2, 2))), "indices is a masked array"),
     ],

@@ -37,13 +37,15 @@ def same(one, other) -> bool:
     return one is other or one == other
 
 
-def run(instance, method="auto", counts=None):
+def run(instance, method="auto", start=None, counts=None):
     """Call the function of an instance and verify what it returns; the result, or None if there is no assignment."""
     before = copy.deepcopy((instance.arguments, instance.options))
     counts = Counter() if counts is None else counts
     options = dict(instance.options)
     if instance.function == "solve" and method != "auto":
         options["method"] = method
+    if start is not None:
+        options["start"] = start
     function = {"solve": assign.solve, "points": assign.solve_points, "batch": assign.solve_batch}[instance.function]
     try:
         found = function(*instance.arguments, **options, device="cpu")
@@ -204,6 +206,42 @@ def test_batches(usual):
     assert counts["optimal"] > 500
 
 
+STARTS = ["exact", "near", "another", "far", "very far"]
+
+
+def start_of(rng, found, kind):
+    """Prices to start from."""
+    u, v = found.row_price.astype(np.float64), found.col_price.astype(np.float64)
+    size = 1 + max(np.abs(u).max(initial=0), np.abs(v).max(initial=0))
+    if kind == "exact":
+        return found
+    if kind == "near":
+        return u + size * 0.01 * rng.normal(size=u.shape), v + size * 0.01 * rng.normal(size=v.shape)
+    far = min({"another": 1, "far": 1e4, "very far": 1e16}[kind] * float(size), 1e300)
+    return far * rng.normal(size=u.shape), far * rng.normal(size=v.shape)
+
+
+@pytest.mark.parametrize("kind", STARTS)
+@pytest.mark.parametrize("function", ["dense", "mask", "sparse"])
+def test_starts(function, kind):
+    """From prices of any size, and those of a feasible problem where there is none."""
+    sorts = [("int64", "few"), ("int64", "negative"), ("float64", "uniform"), ("float64", "wide")]
+    kinds = list(product(instances.SHAPES, sorts, ["none", "fraction"], [False]))
+    counts = Counter()
+    for seed, instance in table(function, kinds):
+        if np.prod(instance.truth.cost.shape) > 40:
+            continue
+        rng = np.random.default_rng([*seed, STARTS.index(kind)])
+        shape = instance.truth.cost.shape
+        easy = assign.solve(np.where(instance.truth.allowed, instance.truth.cost, 0).astype(np.float64).reshape(shape))
+        try:
+            run(instance, start=start_of(rng, easy, kind), counts=counts)
+        except Exception as error:
+            raise AssertionError(f"{failing(instance, seed)}, start {kind}: {type(error).__name__}: {error}") from error
+    assert counts["infeasible"] > 0 or function == "dense"
+    assert counts["optimal"] > 50
+
+
 @each_kind
 def test_linear_sum_assignment_over_the_table(usual):
     """SciPy's own face takes every dense instance without a limit; the sums are those of the oracles."""
@@ -229,7 +267,7 @@ def test_linear_sum_assignment_over_the_table(usual):
 
 @pytest.mark.thorough
 def test_random_instances():
-    """All functions, "auto" and a random method."""
+    """All functions, "auto" and a random method, and starts from random prices."""
     counts = Counter()
     for k in range(THOROUGH):
         seed = (SEED, 0, k)
@@ -238,10 +276,14 @@ def test_random_instances():
         counts[instance.name.partition(" ")[0]] += 1
         what = "auto"
         try:
-            run(instance, counts=counts)
+            found = run(instance, counts=counts)
             if instance.function == "solve":
                 what = str(rng.choice(METHODS[1:]))
                 run(instance, what, counts=counts)
+                if found is not None:
+                    kind = str(rng.choice(STARTS))
+                    what = f"start {kind}"
+                    run(instance, start=start_of(rng, found, kind), counts=counts)
         except Exception as error:
             raise AssertionError(f"{failing(instance, seed)}, {what}: {type(error).__name__}: {error}") from error
     print(f"\n{THOROUGH} instances of seed {SEED}: {dict(counts)}")

@@ -37,10 +37,10 @@ def random_network(rng):
     return tail, head, capacity, cost, supply, lower
 
 
-def certified_cost(network, method):
+def certified_cost(network, method, start=None):
     """The certified cost, or the kind of error, which is certified too."""
     try:
-        found = assign.min_cost_flow(*network, method=method)
+        found = assign.min_cost_flow(*network, method=method, start=start)
     except (assign.InfeasibleFlowError, assign.UnboundedFlowError) as error:
         failed = pickle.loads(pickle.dumps(error))
     else:
@@ -75,6 +75,55 @@ def test_random_networks(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_many_random_networks(method):
     compare(np.random.default_rng(2), 10_000, method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_changed_networks_from_earlier_results(method):
+    """All kinds of changes at once, from results of either method, against linear programming."""
+    rng = np.random.default_rng(4)
+    outcomes = []
+    while len(outcomes) < 150:
+        network = tail, head, capacity, cost, supply, lower = random_network(rng)
+        if isinstance(best_cost(*network), str):
+            continue
+        start = assign.min_cost_flow(*network, method=method)
+        some = rng.random((3, len(tail))) < rng.choice([0, 0.2, 1], (3, 1))
+        low = np.where(some[0], rng.integers(-1, 2, len(tail)), lower)
+        limit = np.maximum(np.where(some[1], rng.integers(0, 6, len(tail)), capacity), low)
+        price = np.where(some[2], rng.integers(-3, 10, len(tail)), cost)
+        changed = tail, head, limit, price, rng.permutation(supply), low
+        found = certified_cost(changed, "auto", start)
+        assert found == best_cost(*changed)
+        outcomes.append(found if isinstance(found, str) else "optimal")
+    assert set(outcomes) == {"infeasible", "unbounded", "optimal"}
+
+
+def test_small_changes_need_few_pivots():
+    rng = np.random.default_rng(5)
+    tail, head = np.hstack([rng.integers(0, 1000, (2, 8000)), [np.arange(1000), np.roll(np.arange(1000), 1)]])
+    cost, capacity = np.append(rng.integers(1, 1000, 8000), np.full(1000, 10**6)), rng.integers(1, 200, 9000)
+    capacity[8000:], supply = 10**4, np.repeat([9, -9, 0], [100, 100, 800])
+    network = tail, head, capacity, cost, supply
+    cold = assign.min_cost_flow(*network)
+    again = assign.min_cost_flow(*network, start=cold)
+    assert again.cost == cold.cost
+    assert again.stats["pivots"] < cold.stats["pivots"] / 10
+    cost = cost.copy()
+    cost[::500] += 5
+    changed = assign.min_cost_flow(tail, head, capacity, cost, supply, start=cold)
+    changed.check()
+    assert changed.cost == assign.min_cost_flow(tail, head, capacity, cost, supply).cost
+    assert changed.stats["pivots"] < cold.stats["pivots"] / 4
+
+
+def test_bad_starts():
+    found = assign.min_cost_flow(*GOOD)
+    with pytest.raises(TypeError, match="start must be the result of an earlier min_cost_flow, got tuple"):
+        assign.min_cost_flow(*GOOD, start=(found.flow, found.price))
+    with pytest.raises(ValueError, match="the 1 arcs and 2 nodes of the network, got 3 and 3; solve without it"):
+        assign.min_cost_flow([0], [1], 3, 1, [1, -1], start=found)
+    with pytest.raises(ValueError, match="start is used by method 'network_simplex' only, got 'cost_scaling'"):
+        assign.min_cost_flow(*GOOD, start=found, method="cost_scaling")
 
 
 def test_large_numbers_are_exact():

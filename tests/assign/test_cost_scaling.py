@@ -55,6 +55,16 @@ def test_rows_with_and_without_limit(module):
         solve_dense(module, np.array([[5, np.inf], [1, np.inf]]), limit=np.array([np.inf, np.inf]))
 
 
+def test_warm_start(name):
+    """Good prices save work."""
+    rng = np.random.default_rng(9)
+    cost = rng.integers(0, 10**6, (40, 45))
+    cold = oracles.solve(cost, method=name, device="cpu")
+    again = oracles.solve(cost, method=name, device="cpu", start=cold)
+    assert again.cost == cold.cost
+    assert again.stats["refines"] < cold.stats["refines"]
+
+
 def test_callback(module):
     seen = []
     _, _, _, stats = solve_dense(module, np.arange(9).reshape(3, 3) ** 2, callback=seen.append)

@@ -94,6 +94,16 @@ def test_simulated_limits(shape, share):
 
 
 @pytest.mark.sim
+def test_simulated_warm_start():
+    cost = instance("points", 16, 16, 4)
+    _, u, v, _ = solved(cost)
+    cost[3] += 100
+    *_, stats = solved(cost, start=(u, v))
+    assert stats["augmentations"] <= 16
+    solved(cost, start=(u, np.random.default_rng(0).integers(-500, 500, 16)))
+
+
+@pytest.mark.sim
 @pytest.mark.parametrize(("is_integer", "squared"), [(False, True), (True, False)])
 def test_simulated_points(is_integer, squared):
     from assign.dense.dense_cuda import solve_points

@@ -81,6 +81,8 @@ def test_costs_on_the_gpu_stay_there(where, order):
 def test_options(where):
     rng = np.random.default_rng(2)
     cost = rng.random((4, 5))
+    first = certified(cost)
+    assert certified(cost * 1.01, start=first).cost == pytest.approx(1.01 * first.cost)
     found = certified(cost, max_cost=0.3)
     assert oracles.total_of(found, 0.3) == pytest.approx(oracles.best_partial(cost, 0.3))
     infinite = np.full((3, 4), np.inf)
@@ -153,6 +155,24 @@ def test_batches_on_the_gpu_stay_there(where):
         replace(found, col_of_row=on_gpu(worse)).check()
     with pytest.raises(ValueError, match="max_cost must be integers"):
         assign.solve_batch(on_gpu(costs), max_cost=2.5)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_starts_that_are_far_off(where):
+    """Prices are as large as a cold start's, so they lose as few digits; those of integers never wrap."""
+    rng = np.random.default_rng(5)
+    for shape in SHAPES[1:]:
+        cost = rng.random(shape)
+        for power in (3, 300):
+            start = [rng.normal(size=size) * 10.0**power for size in shape]
+            for given in (cost, on_gpu(cost)):
+                found = certified(given, start=start)
+                assert found.cost == pytest.approx(oracles.best_cost(cost), rel=1e-13)
+                assert max(np.abs(host(a)).max() for a in (found.row_price, found.col_price)) < 40 * sum(shape)
+            whole = rng.integers(-50, 50, shape)
+            assert certified(whole, start=start).cost == oracles.best_cost(whole)
+        ends = [rng.choice([2**63 - 1, -(2**63)], size) for size in shape]
+        assert certified(whole, start=ends).cost == oracles.best_cost(whole)
 
 
 @pytest.mark.parametrize("where", WHERE)

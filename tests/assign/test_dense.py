@@ -52,6 +52,25 @@ def test_large_infeasible_matrix_reports_its_deficient_rows():
     np.testing.assert_array_equal(raised.value.cols, range(99))
 
 
+def test_optimal_start_prices_need_few_searches():
+    cost = FAMILIES["geometric 1e6"](300, np.random.default_rng(0)).astype(np.int64)
+    cold = solved(cost)
+    stats = solved(cost, start=cold).stats
+    assert stats["rows_reached"] < cold.stats["rows_reached"] / 4 + 300
+    assert stats["auction_bids"] == 0
+
+
+def test_start_prices_that_are_not_finite():
+    cost = FAMILIES["u100"](20, np.random.default_rng(0)).astype(np.float64)
+    for given in (cost, cost[:10].copy()):
+        v = np.full(20, np.nan)
+        v[3], v[5] = -np.inf, 1e300
+        col_of, u, v, _ = solve(given, start=(None, v))
+        assert (
+            given[np.arange(len(given)), col_of].sum() == best_cost(given) == pytest.approx(u.sum() + v[col_of].sum())
+        )
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
 def test_passes_by_several_threads(dtype, monkeypatch):
     monkeypatch.setattr("assign.dense.cheap_columns.PARALLEL_MIN_COSTS", 1000)

@@ -20,7 +20,7 @@ def test_sparse_integers_near_the_bound_end(k):
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
 def test_integers_near_the_bound(n):
-    """Sparse and masked, rectangular, with limits, feasible or not."""
+    """Sparse and masked, rectangular, with limits, with any start, feasible or not."""
     rng = np.random.default_rng(n)
     refused = 0
     for trial in range(24):
@@ -29,20 +29,21 @@ def test_integers_near_the_bound(n):
         few = rng.choice([bound, bound - 1, -bound, 1 - bound, bound // 2, 0, 1], (n, m))
         cost = few if trial % 2 else rng.integers(-bound, bound, (n, m), endpoint=True)
         allowed = rng.random((n, m)) < rng.choice([0.4, 0.8, 1.0])
+        start = [None, tuple(rng.choice([2**62, -(2**62), 0, 10**17], size) for size in (n, m))][trial % 3 == 0]
         for form in ("sparse", "mask"):
             given = (oracles.sparse_of(cost, allowed),) if form == "sparse" else (cost,)
             options = {} if form == "sparse" else {"mask": allowed}
             if oracles.best_cost(np.where(allowed, 0.0, np.inf)) is None:
                 refused += 1
                 with pytest.raises(assign.InfeasibleError) as caught:
-                    assign.solve(*given, device="cpu", **options)
+                    assign.solve(*given, start=start, device="cpu", **options)
                 assert len(caught.value.cols) < len(caught.value.rows)
                 assert set(np.flatnonzero(allowed[caught.value.rows].any(axis=0))) == set(caught.value.cols)
             else:
-                found = oracles.solve(*given, device="cpu", **options)
+                found = oracles.solve(*given, start=start, device="cpu", **options)
                 oracles.verify_found(cost, found, allowed)
             limit = rng.choice([bound, -bound, 0, bound // 3], n)
-            found = oracles.solve(*given, device="cpu", max_cost=limit, **options)
+            found = oracles.solve(*given, start=start, device="cpu", max_cost=limit, **options)
             oracles.verify_found(cost, found, allowed, limit)
     assert refused
 
@@ -53,9 +54,10 @@ def test_dense_integers_near_the_bound_of_each_method(method):
     for n in range(2, 6):
         nodes = 2 * n + 1
         bound = INT64_MAX // (4 * nodes if method == "auto" else 4 * nodes * nodes)
-        for _ in range(2):
+        for start in (None, (np.full(n, 2**62), rng.choice([-(2**62), 2**62], n))):
             cost = rng.choice([bound, bound - 1, -bound, 1 - bound, 0], (n, n))
-            oracles.verify_found(cost, oracles.solve(cost, method=method, device="cpu"))
+            found = oracles.solve(cost, method=method, start=start, device="cpu")
+            oracles.verify_found(cost, found)
 
 
 @pytest.mark.parametrize("method", ["auto", *SCALING])

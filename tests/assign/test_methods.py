@@ -17,8 +17,8 @@ FOLDERS = {
     "jonker_volgenant": {"dense": "dense.jonker_volgenant"},
     "auction": {"dense": "dense.dense"},
 }
-CONTEXT = ("limit", "callback")
-INTERNAL = ("known",)  # of the sparse solver, for solve_points
+CONTEXT = ("limit", "start", "callback")
+INTERNAL = ("matched",)  # of the sparse solver, for solve_points
 ENTRIES = [
     pytest.param(name, *field.split("_"), marks=[pytest.mark.sim] if field.endswith("cuda") else [])
     for name, method in METHODS.items()
@@ -84,7 +84,7 @@ def test_unavailable_methods_are_rejected(method, message):
         assign.solve(scipy.sparse.eye_array(2), method=method)
 
 
-@pytest.mark.parametrize("options", [{"known": [0, 1]}, {"limit": 3}, {"list_length": 4}])
+@pytest.mark.parametrize("options", [{"matched": [0, 1]}, {"limit": 3}, {"list_length": 4}])
 def test_internal_keywords_are_rejected(options):
     with pytest.raises(TypeError, match="got an unexpected parameter .*; it accepts alpha, fine"):
         assign.solve(scipy.sparse.eye_array(2), **options)

@@ -45,16 +45,18 @@ def test_many_blocks(metric, n, m):
 
 
 @pytest.mark.parametrize("d", [2, 3])
-def test_moved_points_need_few_searches(d):
+@pytest.mark.parametrize("start", [False, True])
+def test_moved_points_need_few_searches(d, start):
     """Points that moved little: no auction, few rows that are searched again, and the optimum of the matrix."""
     rng = np.random.default_rng(d)
     x = rng.random((1500, d)) * 1500 ** (1 / d)
     x[:4] = x[0]
     y = x + rng.normal(0, 0.3, x.shape)
-    found = solve_points(x, y)
+    prices = (-rng.random(1500), -rng.random(1500)) if start else None
+    found = solve_points(x, y, start=prices)
     proved(cdist(x, y), *found[:3])
     assert found[3]["bids"] == 0
-    assert found[3]["searched"] < 300
+    assert start or found[3]["searched"] < 300
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -57,7 +57,7 @@ def test_integers_too_large_for_prices(large):
 
 def test_other_problems_take_the_general_path():
     cost = costs(6, "int64")
-    for options in ({"max_cost": 50}, {"mask": cost < 150}, {"callback": print}):
+    for options in ({"max_cost": 50}, {"mask": cost < 150}, {"start": (np.zeros(6), np.zeros(6))}, {"callback": print}):
         assert assign.solve(cost, **options).method == "shortest_paths"
     assert assign.solve(costs(MAX_COSTS // 4 + 1, "int64", m=4)).method == "shortest_paths"
 

@@ -50,6 +50,9 @@ def test_callback_may_stop():
             TypeError,
             "unexpected parameter 'beta'; it accepts alpha, ",
         ),
+        ([[1]], {"start": 3}, TypeError, "start must be an Assignment"),
+        ([[1]], {"start": ([1, 2], [1])}, ValueError, "start must hold 1 and 1 prices"),
+        ([[1]], {"start": ([np.nan], [1])}, ValueError, "start must hold finite prices"),
         (
             np.full((60, 60), 2**50),
             {"method": "cost_scaling"},

@@ -16,6 +16,7 @@ import assign
 from assign import points
 from assign.core.certificate import tolerance
 from assign.sparse import sparse
+from tests.assign import oracles
 
 SEED = 20261124
 SHORT, THOROUGH = 12, 400  # instances per family
@@ -94,7 +95,7 @@ def almost_all(rng, cost, square):
 
 
 def repeat_sparse(rng, family, counts):
-    """As it is; slightly different; maximised; as float32; with limits."""
+    """Cold; from its own prices; from those of slightly different costs; maximised; as float32; with limits."""
     n = int(rng.choice([2, 3, 4, 5, 10, 20, 40]))
     m = n + int(rng.choice([0, 0, 1, 5]))
     cost, dense = almost_all(rng, family(rng, n, m), n == m)
@@ -103,9 +104,10 @@ def repeat_sparse(rng, family, counts):
     other = cost.copy()
     other.data = other.data * (1 + rng.normal(size=other.nnz) * 1e-15)
     again = {
-        "changed by 1e-15": lambda: in_rounds(assign.solve, other),
-        "maximised": lambda: in_rounds(assign.solve, -cost, maximize=True),
-        "float32": lambda: in_rounds(assign.solve, cost.astype(np.float32)),
+        "own prices": lambda: in_rounds(assign.solve, cost, start=found),
+        "changed by 1e-15": lambda: in_rounds(assign.solve, other, start=found),
+        "maximised": lambda: in_rounds(assign.solve, -cost, maximize=True, start=(-found.row_price, -found.col_price)),
+        "float32": lambda: in_rounds(assign.solve, cost.astype(np.float32), start=found),
     }
     limit = float(np.median(cost.data))
     partly, more = in_rounds(assign.solve, cost, max_cost=limit)
@@ -114,7 +116,7 @@ def repeat_sparse(rng, family, counts):
     for name, solve in again.items():
         counts["most rounds"] = max(counts["most rounds"], solve()[1])
         counts[name] += 1
-    counts["as it is"] += 2
+    counts["cold"] += 2
 
 
 def clusters(rng, n, m):
@@ -135,7 +137,7 @@ def clusters(rng, n, m):
 
 
 def repeat_points(rng, sizes, counts):
-    """With and without a limit, in every metric."""
+    """Cold, from their own prices, and with a limit, in every metric."""
     n = int(rng.choice(sizes))
     m = n + int(rng.choice([0, 0, n // 4]))
     x, y = clusters(rng, n, m)
@@ -144,12 +146,13 @@ def repeat_points(rng, sizes, counts):
         found, rounds = in_rounds(assign.solve_points, x, y, metric)
         if n <= 500:
             assert agrees(found, dense)
+        _, more = in_rounds(assign.solve_points, x, y, metric, start=found)
         limit = float(np.median(dense))
         partly, most = in_rounds(assign.solve_points, x, y, metric, max_cost=limit)
         if n <= 500:
             assert agrees(partly, dense, max_cost=limit)
-        counts["most rounds"] = max(counts["most rounds"], rounds, most)
-        counts[metric] += 2
+        counts["most rounds"] = max(counts["most rounds"], rounds, more, most)
+        counts[metric] += 3
 
 
 def run(family, instances, sizes=(1, 2, 4, 5, 10, 13)):
@@ -184,14 +187,17 @@ def test_reduced_costs_of_the_size_of_rounding():
     found, _ = in_rounds(assign.solve, scipy.sparse.csr_array(HIGH))
     assert found.cost == assign.solve(HIGH).cost
     cost = scipy.sparse.csr_array(np.array([2.5, 2.4, 2.1]) - np.array([[0.3], [0.5], [0.1]]))
-    assert in_rounds(assign.solve, cost)[0].cost == pytest.approx(6.1)
+    before = oracles.solve(cost)
+    again, _ = in_rounds(assign.solve, cost, start=before)
+    assert again.cost == before.cost == pytest.approx(6.1)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_clusters_of_many_points(metric):
     rng = np.random.default_rng(1)
     x, y = rng.random((500, 2)), rng.random((500, 2)) + 2
-    in_rounds(assign.solve_points, x, y, metric)
+    found, _ = in_rounds(assign.solve_points, x, y, metric)
+    in_rounds(assign.solve_points, x, y, metric, start=found)
 
 
 @pytest.mark.parametrize("extreme", [1e300, -1e300, 5e-324])

@@ -34,8 +34,8 @@ def test_sparse_costs(kind, dtype, locked):
     sibling = scipy.sparse.csr_array((other, matrix.indices, matrix.indptr), shape=(8, 9))  # shares the index arrays
     for turned in (matrix, matrix.T, matrix.tocoo(), sibling, scipy.sparse.csr_matrix(matrix)):
         for method in METHODS:
-            untouched(assign.solve, turned, method=method, device="cpu", locked=locked)
-        untouched(assign.solve, turned, maximize=True, locked=locked)
+            found = untouched(assign.solve, turned, method=method, device="cpu", locked=locked)
+        untouched(assign.solve, turned, maximize=True, start=found, locked=locked)
         for maximize in (False, True):
             untouched(assign.min_weight_full_bipartite_matching, turned, maximize=maximize, locked=locked)
     untouched(assign.solve, matrix, max_cost=np.full(8, 20), locked=locked)
@@ -51,9 +51,10 @@ def test_dense_costs_and_batches(dtype, locked):
     few, many = rng.random((7, 9)) < 0.05, rng.random((7, 9)) < 0.7
     np.fill_diagonal(few, True)
     np.fill_diagonal(many, True)
+    start = rng.normal(size=7) * 1e3, rng.normal(size=9) * 1e3
     limits = rng.integers(0, 30, 7).astype(np.float64)
     for method in METHODS:
-        for options in ({}, {"mask": few}, {"mask": many}, {"max_cost": limits}):
+        for options in ({}, {"mask": few}, {"mask": many}, {"max_cost": limits}, {"start": start}):
             untouched(assign.solve, cost, method=method, locked=locked, **options)
     rows, cols = np.array([7, 5, 0], np.int32), np.array([9, 4, 3], np.int32)
     for options in ({"rows": rows, "cols": cols}, {"maximize": True}, {"max_cost": 5}):
@@ -66,9 +67,9 @@ def test_dense_costs_and_batches(dtype, locked):
 @pytest.mark.parametrize("locked", [False, True])
 def test_points_and_rankings(locked):
     rng = np.random.default_rng(5)
-    x, y = rng.random((7, 2)), rng.random((9, 2))
+    x, y, u, v = rng.random((7, 2)), rng.random((9, 2)), rng.normal(size=7) * 1e3, rng.normal(size=9) * 1e3
     for metric in ("euclidean", "sqeuclidean", "cityblock"):
-        untouched(assign.solve_points, x, y, metric, locked=locked)
-        untouched(assign.solve_points, y, x, metric, locked=locked)
+        untouched(assign.solve_points, x, y, metric, start=(u, v), locked=locked)
+        untouched(assign.solve_points, y, x, metric, start=(v, u), locked=locked)
         untouched(assign.solve_points, x, y, metric, max_cost=rng.random(7), locked=locked)
     untouched(assign.k_best, rng.random((7, 4)), 2, locked=locked)

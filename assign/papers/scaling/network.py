@@ -29,9 +29,10 @@ Other floats: costs are rounded to multiples of a unit, the smallest power of tw
 A relabeled node has a path to a node with a deficit whose price has not changed, and that path was eps-optimal in
 reverse before eps was divided by alpha [2].  So prices stay above
 
-    -C (L (alpha + 1) / (alpha - 1) + 3),     C the largest cost, L = 2 |X| edges of the longest path,
+    -C (L (alpha + 1) / (alpha - 1) + L + 3),     C the largest cost, L = 2 |X| edges of the longest path,
 
-1-optimal prices deviate by at most two units, which is hundreds of times less than the certificate allows.
+where the second L is for the prices of a warm start.  1-optimal prices deviate by at most two units, which is hundreds
+of times less than the certificate allows.
 
 Exact prices of the original integer costs, from prices that are optimal up to eps, satisfy c_p >= 0 for every pair, and
 c_p == 0 for pairs with flow.  The prices of cost scaling are rounded down to multiples of the multiplier, and then
@@ -256,7 +257,7 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
         )
     if floats and (largest * multiplier > MAX_COST or (cost != np.rint(cost)).any()):
         multiplier = 1
-        paths = 2 * x_nodes * (alpha + 1) // (alpha - 1) + 3
+        paths = 2 * x_nodes * (alpha + 1) // (alpha - 1) + 2 * x_nodes + 3
         # frexp: largest < 2^its second result
         exponent = int(np.frexp(largest)[1]) + (2 * paths).bit_length() - 61
         integers = np.rint(np.ldexp(cost, -exponent)).astype(np.int64)
