@@ -45,14 +45,16 @@ class Outputs:
         self._may_replace = chosen.overwrite
         self._given = [path for name in inputs for path in _paths(options.get(name))]
 
-    def check_named(self, continues: bool = False) -> None:
+    def check_named(self, has_records: bool = False, continues: bool = False) -> None:
         """Raise InputError unless the files that options name, and files in --out, may be written.
 
-        continues   whether the run continues an earlier one, and may replace these files
+        has_records   whether --out has results of the command, which may replace such files there
+        continues     whether the run continues the one of these results, and may replace such files anywhere
         """
         for option, path in self.named.items():
             _check_folder(path.parent, option)
-            self.check(path, option, lambda path: continues)
+            may_replace = has_records and (continues or identity_of(path.parent) == identity_of(self.out))
+            self.check(path, option, lambda path, may_replace=may_replace: may_replace)
         _check_folder(self.out, "--out")
 
     def check(self, path: Path, option: str, may_replace: Callable[[Path], bool], read: Collection[Path] = ()) -> None:

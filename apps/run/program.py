@@ -163,7 +163,7 @@ class _Run:
         if self.is_batch:
             self.outputs.named |= self.work.named
         has_records = any(Path(chosen.out).glob(f"*-{program.name}.json"))
-        self.outputs.check_named(chosen.resume and has_records)
+        self.outputs.check_named(has_records, chosen.resume)
 
     def single_task(self):
         """The task of the only item."""

@@ -156,6 +156,11 @@ class Problem(NamedTuple):
     library: str | None
     given: Any
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, m) of the caller's matrix."""
+        return self.given.shape
+
 
 def check_problem(cost, *, mask, maximize, max_cost, keep_dense=False) -> Problem:
     """Check the arguments of `assign.solve`; raises TypeError or ValueError.

@@ -86,7 +86,7 @@ def test_python_runs(page, clone):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", with_examples("sh"))
 def test_commands_run(page, tried, monkeypatch, capsys):
-    """Twice, since a command replaces what it wrote, but for files that options name."""
+    """Twice, since a command replaces what it wrote, but for files that options name outside its folder."""
     monkeypatch.chdir(tried)
     for program, *arguments in commands(page) * 2:
         if program == "cutmatch" and arguments[0] != "demo":  # which `tried` has run
