@@ -51,10 +51,13 @@ class Outputs:
         has_records   whether --out has results of the command, which may replace such files there
         continues     whether the run continues the one of these results, and may replace such files anywhere
         """
+
+        def may_replace(path: Path) -> bool:
+            return has_records and (continues or identity_of(path.parent) == identity_of(self.out))
+
         for option, path in self.named.items():
             _check_folder(path.parent, option)
-            may_replace = has_records and (continues or identity_of(path.parent) == identity_of(self.out))
-            self.check(path, option, lambda path, may_replace=may_replace: may_replace)
+            self.check(path, option, may_replace)
         _check_folder(self.out, "--out")
 
     def check(self, path: Path, option: str, may_replace: Callable[[Path], bool], read: Collection[Path] = ()) -> None:
