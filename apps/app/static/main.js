@@ -324,6 +324,7 @@ export class App {
   boxDone(drawn) {
     const box = boxOf(this, drawn);
     if (!box) return;
+    if (this.box && this.slices.axis < 0) panel.hint("This box replaces the object's earlier one; New object keeps both", "news");
     if (this.connection.send({ do: "box", item: this.item, box, label: this.label })) this.setPending(true);
   }
 
