@@ -65,7 +65,12 @@ def split_capacity(k, current, out, back):
     """
     both = out + back - current
     half = current // 2 if k % 2 == 0 else current - current // 2
-    return within(out - half, 0, both), both
+    room = out - half  # limited here, as kernels of a GPU call no kernel of the CPU from this one
+    if room < 0:
+        room = 0
+    elif room > both:
+        room = both
+    return room, both
 
 
 class Field(NamedTuple):
