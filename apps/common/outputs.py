@@ -49,7 +49,7 @@ class Outputs:
         """Raise InputError unless the files that options name, and files in --out, may be written.
 
         has_records   whether --out has results of the command, which may replace such files there
-        continues     whether the run continues the one of these results, and may replace such files anywhere
+        continues     whether the run continues that of these results, and may replace such files anywhere
         """
 
         def may_replace(path: Path) -> bool:

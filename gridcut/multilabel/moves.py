@@ -65,7 +65,7 @@ def split_capacity(k, current, out, back):
     """
     both = out + back - current
     half = current // 2 if k % 2 == 0 else current - current // 2
-    room = out - half  # limited here, as kernels of a GPU call no kernel of the CPU from this one
+    room = out - half  # limited without `within`, which the simulator of GPUs would compile for the CPU in a thread
     if room < 0:
         room = 0
     elif room > both:
