@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 import gridcut
-from apps.common.images import as_floats, to_rgb
+from apps.common.images import InputError, as_floats, to_rgb
 from apps.common.rectangles import Rectangle, bounds, relative, widened
 from apps.segmentation.colour_models import lab_image
 from apps.segmentation.connected_parts import tidied
@@ -33,12 +33,13 @@ from apps.segmentation.image_sizes import at_centres, centres, part_at_centres
 from apps.segmentation.margins import Margins, Unsure
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT
-from apps.session.canvas import placed
+from apps.session.canvas import Canvas, placed
 from apps.session.image_answers import ImageAnswers
-from apps.session.session_records import Patch, Stroke
+from apps.session.session_records import Patch, Record, Stroke
 
 CORE = 0.6  # radii of a disc: pixels this near to the points are pushed to the other side
 STEP = 0.25  # nats per pixel and step of `wider`
+SMALL = 0.01  # share of an object's pixels: smaller parts of it, and holes in it, are cleaned up
 HOLE = 5e-4  # share of the grid: smaller holes of a selection are filled
 PREVIEW_PIXELS = 200_000  # of a grid, above which previews are objects of blocks of 2 x 2 pixels
 COLOUR = 4.0  # nats: cost of the background in `select`, and of a colour that differs by the tolerance
@@ -179,6 +180,16 @@ class Edits:
         """The object with the pixels of a mask of the image, bool (H, W), except for those of other objects."""
         everywhere = slice(0, self._shape[0]), slice(0, self._shape[1])
         return self._patch(everywhere, self._is_open & (mask != (self._labels == self._label)), mask)
+
+    def cleaned(self, records: Sequence[Record]) -> Patch:
+        """The object without parts, and with holes filled, of less than SMALL of its pixels, unless they are marked."""
+        canvas = Canvas(self._shape, self._shape)
+        canvas.change_to(records)
+        marks = np.where(self._is_open, canvas.all_marks(), BACKGROUND)
+        found = np.where(self._labels == self._label, self._labels, np.int16(BACKGROUND))
+        if not found.any():
+            raise InputError(f"object {self._label} has no pixels yet; mark it")
+        return self.replaced(tidied(found, marks, int(SMALL * np.count_nonzero(found)), keep_one=True) > 0)
 
     # Parts of these
 

@@ -24,10 +24,9 @@ from apps.common.arguments import array_of, check_number
 from apps.common.images import InputError, check_same_size, to_rgb
 from apps.common.uncopied import Uncopied
 from apps.segmentation import SPACING
-from apps.segmentation.connected_parts import tidied
 from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
-from apps.session.canvas import Canvas, Overlay
+from apps.session.canvas import Overlay
 from apps.session.hand_edits import Edits
 from apps.session.history import RecordHistory
 from apps.session.image_answers import ImageAnswers
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
 
 KEEP = ("touching", "all")
 DEVICES = ("auto", "cpu", "cuda")
-SMALL = 0.01  # share of an object's pixels: smaller parts of it, and holes in it, are cleaned up
 MAX_STEP = 100
 MARK_SOMETHING = "mark the object"
 MARK_BACKGROUND = "mark the background"
@@ -502,17 +500,6 @@ class Session(Uncopied):
         Other objects are then cut without these pixels, exactly and as fast as if there were no further object.
         Strokes on them have no effect, and strokes with its label are rejected.  `clear` and `set_strokes` keep it.
         """
-        self._lock_object(label, is_cleaned=False)
-
-    def clean_up(self, label: int) -> None:
-        """Lock an object of an image as `lock`, without its small parts and with its small holes.
-
-        These are those of less than SMALL of its pixels.  Parts with a mark of the object, holes with one of the
-        background, and pixels of other objects stay.  `undo` and `unlock` restore what was found before.
-        """
-        self._lock_object(label, is_cleaned=True)
-
-    def _lock_object(self, label: int, is_cleaned: bool) -> None:
         self._check_open(check_label(label))
         self.wait()
         with self._lock:
@@ -521,12 +508,15 @@ class Session(Uncopied):
             if labels.ndim != 2 or not labels.any():
                 held = "is in a volume; objects of images" if labels.ndim != 2 else "has no pixels yet; marked objects"
                 raise InputError(f"object {label} {held} can be locked")
-            if is_cleaned:
-                canvas = Canvas(self.shape, self.shape)
-                canvas.change_to(self._history.records)
-                marks = np.where((found == label) | (found == BACKGROUND), canvas.all_marks(), BACKGROUND)
-                labels = tidied(labels, marks, int(SMALL * np.count_nonzero(labels)), keep_one=True)
             self._add(*locks_of(labels, is_start=label in self._said.opened))
+
+    def clean_up(self, label: int) -> None:
+        """Take the small parts of an object of an image from it, and give it its small holes, as they are shown.
+
+        These are those of less than a hundredth of its pixels.  Parts with a mark of the object, holes with one of the
+        background, and pixels of other objects stay.  Later strokes override it.
+        """
+        self._edit(label, lambda edits: self._add(edits.cleaned(self.records)))
 
     def unlock(self, label: int) -> None:
         """Let a locked object take part again, with its strokes or box; one of a label map starts from its pixels."""

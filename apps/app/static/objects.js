@@ -92,9 +92,7 @@ export class Objects {
 
   /** @param {number} label */
   cleanUp(label) {
-    if (!this.#isOpen(label)) return;
-    this.app.edit("clean_up", { label });
-    hint(`Object ${label} is locked without small parts and holes; its padlock or L unlocks it`, "news");
+    if (this.#isOpen(label)) this.app.edit("clean_up", { label });
   }
 
   /**

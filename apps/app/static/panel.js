@@ -18,7 +18,8 @@ const HINTS = {   // for a mouse, and for a finger
     "Drag inside: it grows to the edges. Tap Select again to take away"],
   solid: ["Exactly these pixels, which nothing drawn later changes. Right button, or P again: take them away",
     "Exactly these pixels, which nothing drawn later changes. Tap Solid again to take away"],
-  push: ["From inside, the outline moves out; from outside, in", "From inside, the outline moves out; from outside, in"],
+  push: ["Drag the disc across the outline: inside the disc it is cut again, and nothing else changes",
+    "Drag across the outline: below your finger it is cut again, and nothing else changes"],
   taking: ["This takes away; the same key again adds", "This takes away; tap again to add"],
   [RIVAL]: ["Another object fits the box as well: T shows it", "Another object fits the box as well: draw on what is missing or too much"],
 };

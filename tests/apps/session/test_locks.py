@@ -136,11 +136,12 @@ def test_an_object_is_cleaned_up():
         session.clean_up(1)
         assert [session.labels[y, x] for y, x in ((3, 71), (21, 21), (31, 41), (56, 71))] == [0, 1, 0, 1]
         np.testing.assert_array_equal(session.labels == 2, before == 2)
-        assert session.objects[1]["locked"]
-        with pytest.raises(InputError, match="object 1 is locked"):
-            session.clean_up(1)
+        assert not session.objects[1]["locked"]
         session.undo()
         session.wait()
         np.testing.assert_array_equal(session.labels, before)
         with pytest.raises(InputError, match="object 3 has no pixels yet"):
             session.clean_up(3)
+        session.lock(1)
+        with pytest.raises(InputError, match="object 1 is locked"):
+            session.clean_up(1)
