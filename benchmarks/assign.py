@@ -202,21 +202,8 @@ def batch_of(name, count, n, rng):
     return ((a - b) ** 2).sum(axis=0)
 
 
-def gpu_methods(options, ratios):
-    """Every method by name, and the time that the paper reports for its own (n = 30, costs to 100, a GTX 560 Ti)."""
-    for n in (30, 200):
-        cost = instances.DENSE["u100"](n, np.random.default_rng(n))
-        for method in ("lock_free", "auction"):
-            run = partial(assign.solve, cost, device="cuda", method=method)
-            run().check()
-            seconds, found = on_gpu(run, options.repeats)
-            row = {"instance": "u100", "size": str(n), "method": found.method, "certified": "✓"}
-            row["ms"] = milliseconds(seconds)
-            yield row | {"the paper's ms": "50" if (n, method) == (30, "lock_free") else "-"}
-
-
 TABLES = {part: partial(single, part) for part in FAMILIES} | {"batch": batches}
-GPU_TABLES = {"dense": gpu_single, "batch": gpu_batches, "methods": gpu_methods}
+GPU_TABLES = {"dense": gpu_single, "batch": gpu_batches}
 
 
 def parser():

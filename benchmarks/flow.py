@@ -8,7 +8,7 @@ Needs a folder of frame pairs with ground truth (--data, or CUTMATCH_FLOW_DATA i
 
 Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel with known ground
 truth, and processor seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points,
-and the share of cells of 16 pixels with a correct point.  Large motion: pairs of benchmarks/large_motion.py.  Clip
+and the share of cells of 16 pixels with a correct point.  Clip
 (benchmarks/flow_clip.py): EPE and seconds per pair, each pair alone and in a sequence.  Every assignment, and the cut
 of the fusion, is certified before its row is printed.  Methods run alternately on each pair, after one untimed call;
 seconds are the median of --repeats.
@@ -27,7 +27,7 @@ from apps.optical_flow import fusion
 from apps.optical_flow.dense_flow import flow
 from apps.optical_flow.flow_files import read_flow
 from apps.optical_flow.flow_scores import FlowScores, score_flow
-from benchmarks import command, large_motion
+from benchmarks import command
 from benchmarks.flow_clip import clip_table
 from benchmarks.kept_results import Kept
 from benchmarks.table import markdown
@@ -57,9 +57,6 @@ def main(argv):
     if not cases:
         print(f"benchmarks flow: no pairs in {data}")
         return 0
-    for seed in range(options.large):
-        first, second, motion = large_motion.pair(seed)
-        cases.append(Case("Large motion", f"large {seed}", first, second, motion, np.ones(motion.shape[:2], bool)))
     report = command.begin("Optical flow", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
     sections = [dense_table(cases, options.repeats), sparse_table(cases)]
     if options.clip >= MIN_CLIP:
@@ -220,5 +217,4 @@ def points_right(first, second, case):
 def _parser():
     parser = command.parser("flow", __doc__, "flow-cpu", data="CUTMATCH_FLOW_DATA", repeats=3)
     parser.add_argument("--clip", type=int, default=100, metavar="N", help="frames of the clip (default: 100; 0: none)")
-    parser.add_argument("--large", type=int, default=6, metavar="N", help="pairs of large motion (default: 6)")
     return parser

@@ -27,7 +27,6 @@ from benchmarks import command
 from benchmarks.command import Stop
 from benchmarks.papers import threads
 from benchmarks.papers.sections import Section, text_of
-from benchmarks.table import save
 
 NAMES = ("lupinska", "azad", "deveci_icpp", "deveci_europar", "fagginger_auer")
 DISTRIBUTIONS = ["numba", "numpy", "scipy"]
@@ -35,9 +34,7 @@ DISTRIBUTIONS = ["numba", "numpy", "scipy"]
 
 def main(argv) -> int:
     options = parser().parse_args(argv)
-    unknown = [name for name in options.names if name not in NAMES]
-    if unknown:
-        raise Stop(2, f"benchmarks papers: no paper {unknown[0]!r}; there are {', '.join(NAMES)}")
+    command.known_instances(options.names, NAMES)
     if options.quick and options.save:
         raise Stop(2, "benchmarks papers: --save keeps full tables; omit --quick, or redirect its output to a file")
     without = [name for name in options.names if name not in threads.EXPERIMENTS]
@@ -56,24 +53,25 @@ def main(argv) -> int:
     return 0
 
 
-def measure(table: str, report: str, sections: Iterable[Section], keep: bool, end="") -> None:
-    """Print each section as soon as it is measured; with `keep`, save all as a table."""
+def measure(keep: str | None, name: str, report: str, sections: Iterable[Section], end="") -> None:
+    """Print each section as soon as it is measured; with `keep`, as of --save, save all as the table of a paper."""
     found = []
     for section in sections:
         found.append(section)
         print(text_of(section), end="\n\n", flush=True)
     if keep and found:
-        print("saved to", save(table, f"{report}\n" + "\n\n".join(map(text_of, found)) + end), flush=True)
+        table = keep.format(paper=name.replace("_", "-"))
+        command.finish(report, "\n\n".join(map(text_of, found)) + end, table, shown=False)
 
 
-def run(name: str, quick: bool, keep: bool) -> None:
-    """The experiments of one paper, on one thread or two."""
+def run(name: str, quick: bool, keep: str | None) -> None:
+    """The experiments of one paper, on one thread."""
     paper = importlib.import_module(f"benchmarks.papers.{name}")
     report = command.begin(paper.TITLE, DISTRIBUTIONS)
     sections = chain.from_iterable(experiment(quick) for experiment in paper.EXPERIMENTS)
     listed = "\n".join(f"- {what}: `python -m benchmarks {line}`" for what, line in paper.ON_GPU)
     end = f"\n\n## Not run: these need a GPU\n\n{listed}"
-    measure(stem_of(name), report, sections, keep, end)
+    measure(keep, name, report, sections, end)
 
 
 def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
@@ -85,18 +83,18 @@ def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
         title = importlib.import_module(f"benchmarks.papers.{name}").TITLE
         report = command.begin(f"{title} with several threads", DISTRIBUTIONS)
         sections = threads.EXPERIMENTS[name](options.quick, counts)
-        measure(f"{stem_of(name)}-threads", report, sections, options.save)
+        measure(options.save, f"{name}-threads", report, sections)
     return 0
 
 
-def run_on_gpu(name: str, quick: bool, keep: bool) -> None:
+def run_on_gpu(name: str, quick: bool, keep: str | None) -> None:
     """The experiments of a paper that need a GPU."""
     paper = importlib.import_module(f"benchmarks.papers.{name}")
     report = command.gpu_header(
         f"papers {name} --device cuda", f"{paper.TITLE} on a GPU", ["numba-cuda", *DISTRIBUTIONS]
     )
     sections = chain.from_iterable(experiment(quick) for experiment in getattr(paper, "EXPERIMENTS_ON_GPU", ()))
-    measure(f"{stem_of(name)}-cuda", report, sections, keep)
+    measure(keep, f"{name}-cuda", report, sections)
 
 
 def run_others_on_gpu(name: str) -> int:
@@ -111,18 +109,10 @@ def run_others_on_gpu(name: str) -> int:
     return status
 
 
-def stem_of(name: str) -> str:
-    return f"papers-{name.replace('_', '-')}"
-
-
 def parser() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks papers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = command.parser("papers", __doc__, "papers-{paper}", devices=True)
     options.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)} (default: all)")
     options.add_argument("--quick", action="store_true", help="tiny instances")
-    options.add_argument("--save", action="store_true", help="write the tables")
-    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: what needs a GPU")
     options.add_argument(
         "--threads",
         type=command.threads_of,

@@ -1,4 +1,4 @@
-"""Azad, Buluç, Pothen, "A parallel tree grafting algorithm ..." (IPDPS 2015): Fig. 1, 3, 4, 6, 7 and table II.
+"""Azad, Buluç, Pothen, "A parallel tree grafting algorithm ..." (IPDPS 2015): Fig. 1, 3, 4, 7 and table II.
 
 All programs start from the same one-sided Karp-Sipser matching: the two-sided one of this library leaves almost nothing
 to do on generated graphs, where the paper's left up to 5.7 % of the vertices.  Where the one-sided matching is maximum,
@@ -7,7 +7,6 @@ too, they start from the cheap one.  Graphs are of the families of table II with
 
 from collections.abc import Mapping
 from functools import cache, partial
-from time import perf_counter
 from types import MappingProxyType
 
 import numpy as np
@@ -24,11 +23,6 @@ from benchmarks.papers.sections import (
     repeated,
 )
 from benchmarks.table import geometric_mean
-from gridcut.device.threads import new_cells
-from matching.core.counts import new_counts
-from matching.forest import team_search
-from matching.forest.bitmap_search import UNLIMITED, Rules
-from matching.forest.team_search import AUGMENT, DONE, DOWN, MATE, STEP, UP, Limits
 
 TITLE = "Azad, Buluç, Pothen 2015, repeated"
 FIVE = {"SS-DFS": "ss_dfs", "SS-BFS": "ss_bfs", "PF": "pothen_fan", "MS-BFS": "ms_bfs", "HK": "hopcroft_karp"}
@@ -40,8 +34,6 @@ STEPS = {
     "grafting": {"grafting": True, "direction_optimising": False},
     "both": {"grafting": True, "direction_optimising": True},
 }
-
-OF_STEP = {DOWN: "forest", UP: "forest", MATE: "forest", AUGMENT: "augment"}  # others: "frontier"
 
 ON_GPU = (
     (
@@ -157,33 +149,6 @@ def figure_three(quick: bool):
     yield Section("Fig. 3 (a) and Fig. 4", note, columns, rows)
 
 
-def seconds_by_step(start: Start) -> dict[str, float]:
-    """The seconds of each group of steps of MS-BFS-Graft, by the program for several threads, on this thread."""
-    g, t, limits = team_search.arrays(
-        start.graph.lists, start.rows.copy(), start.cols.copy(), Limits(Rules(5.0, 5.0, True), 1, UNLIMITED, UNLIMITED)
-    )
-    cells, counts = new_cells(), new_counts()
-    seconds = {"forest": 0.0, "augment": 0.0, "frontier": 0.0}
-    while t.s[STEP] != DONE:
-        group, begin = OF_STEP.get(int(t.s[STEP]), "frontier"), perf_counter()
-        team_search.work(cells, 1, g, t, limits, counts, 1)
-        seconds[group] += perf_counter() - begin
-    assert (g.row_match >= 0).sum() == start.size
-    return seconds
-
-
-def breakdown(quick: bool):
-    """Fig. 6: shares of the time by step."""
-    rows = []
-    for graph, start in starts(quick).items():
-        found = [seconds_by_step(start) for _ in range(2 if quick else 26)][1:]  # the first one compiles
-        steps = [min(of[step] for of in found) for step in ("forest", "augment", "frontier")]
-        rows.append([graph, class_of(graph), *(number(100 * of / (sum(steps) or 1.0), 1) for of in steps)])
-    columns = ["graph", "class", "BFS %", "augment %", "grafting and statistics %"]
-    note = "Shares of the time of MS-BFS-Graft, one thread, the program for several threads, minima of 25 runs by step."
-    yield Section("Fig. 6", note, columns, rows)
-
-
 def figure_seven(quick: bool):
     """Fig. 7: direction optimisation and grafting switched on and off."""
     repeats = 1 if quick else 9
@@ -220,6 +185,5 @@ EXPERIMENTS = (
     table_two,
     figure_one,
     figure_three,
-    breakdown,
     figure_seven,
 )

@@ -201,47 +201,4 @@ def speeds(quick: bool):
     yield Section("Fig. 5, speed on a CPU", note, columns, rows)
 
 
-def coarsened(graph, **given) -> tuple[list[int], list[int]]:
-    """Pairs of the matchings, and vertices, of five levels of coarsening, certified."""
-    pairs, sizes = [], [graph.shape[0]]
-    for _ in range(5):
-        found = greedy(graph, **given)
-        coarse = matching.coarsen(graph, found)
-        coarse.check()
-        graph = coarse.graph
-        pairs.append(found.cardinality)
-        sizes.append(graph.shape[0])
-    return pairs, sizes
-
-
-def levels(quick: bool):
-    """Section 1: coarsening by repeated matchings."""
-    rows = []
-    for name, graph in families(quick).items():
-        graph = weighed(renumbered(graph, 0))
-        for method in ("random", "parallel", "locally_dominant"):
-            _, sizes = coarsened(graph, method=method)
-            rows.append([name, method, *map(count, sizes), number(sizes[0] / sizes[-1], 1)])
-    columns = ["graph", "matching", *(f"level {i}" for i in range(6)), "reduction"]
-    yield Section("Coarsening (§1)", "Vertices by level; matched pairs are merged.", columns, rows)
-
-
-def vertex_orders(quick: bool):
-    """Section 4: coarsening with the vertices as generated and in random order."""
-    rows = []
-    for name, graph in families(quick).items():
-        for method, given in (("random", {"shuffled": False}), ("parallel", {})):
-            row = [name, method]
-            for ordered in (graph, renumbered(graph, 0)):
-                pairs, sizes = coarsened(weighed(ordered), method=method, **given)
-                row += [count(pairs[0]), count(sizes[-1])]
-            rows.append(row)
-    columns = ["graph", "matching", "as generated: pairs", "as generated: level 5", "random order: pairs"]
-    note = (
-        "Pairs of the first matching, and vertices after five levels of coarsening. `random` visits the vertices in "
-        "the order of their indices (algorithm 1). Hubs of Graph500 have low indices."
-    )
-    yield Section("Order of the vertices (§4)", note, [*columns, "random order: level 5"], rows)
-
-
-EXPERIMENTS = (iterations, probability, random_graphs, qualities, speeds, levels, vertex_orders)
+EXPERIMENTS = (iterations, probability, random_graphs, qualities, speeds)

@@ -80,7 +80,7 @@ def test_flow(tmp_path, capsys):
     for name, frame in zip(("frame10", "frame11"), textures((4, -2)), strict=True):
         Image.fromarray(frame).save(folder / f"{name}.png")
     write_flow(folder / "flow10.flo", np.full((80, 100, 2), (4, -2), np.float32))
-    rows = rows_of(["flow", "--data", tmp_path, "--repeats", 1, "--clip", 0, "--large", 0], capsys, "Middlebury")
+    rows = rows_of(["flow", "--data", tmp_path, "--repeats", 1, "--clip", 0], capsys, "Middlebury")
     assert {row[1] for row in rows} >= {*flow.DENSE, *flow.SPARSE}
     assert next(float(row[3]) for row in rows if row[1] == "cutmatch") < 0.3
 

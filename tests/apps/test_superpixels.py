@@ -12,7 +12,7 @@ from skimage.measure import regionprops
 from apps import superpixels
 from apps.regions import merging
 from apps.regions.regions import mean_figure, outline_figure
-from benchmarks.region_scores import score_regions
+from benchmarks.superpixels import score_regions
 from tests.apps.conftest import run_in
 
 run = run_in("superpixels")

@@ -122,7 +122,7 @@ def test_a_baseline_that_disagrees_ends_the_run(monkeypatch):
         ("matching --device cuda --method hopcroft_karp", "no method 'hopcroft_karp' on CUDA; there are auto, apfb"),
         ("greedy --device cuda nowhere", "unknown instance 'nowhere'; there are: tiny, grid"),
         ("devices nowhere", "there are: image, volume, dense"),
-        ("papers knuth", "no paper 'knuth'; there are lupinska"),
+        ("papers knuth", "unknown instance 'knuth'; there are: lupinska"),
     ],
 )
 def test_unknown_names(line, message, capsys):
@@ -141,12 +141,11 @@ def test_instances_are_the_recorded_ones(name):
 
 
 @pytest.mark.parametrize("name", in_quick_tier(papers.NAMES, ("azad", "fagginger_auer").__contains__))
-def test_a_paper(name, capsys, tmp_path, monkeypatch):
+def test_a_paper(name, capsys):
     """Tables, and what needs a GPU is listed as not run."""
-    monkeypatch.setattr(papers, "save", lambda stem, text: (tmp_path / stem).write_text(text, "utf-8"))
-    papers.run(name, quick=True, keep=True)
+    papers.run(name, quick=True, keep="{paper}")
     assert "load" in capsys.readouterr().out.splitlines()[2]
-    text = (tmp_path / papers.stem_of(name)).read_text("utf-8")
+    text = (table.RESULTS / f"{name.replace('_', '-')}.md").read_text("utf-8")
     assert text.count("\n## ") > 1
     assert "## Not run: these need a GPU" in text
 
