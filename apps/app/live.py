@@ -176,7 +176,7 @@ class LiveImage:
             version = self.session.state["version"]
             found = await asyncio.to_thread(self.session.margins, label)
         least = found.least if axis < 0 else np.take(found.least, index, axis)
-        runs = [one.tolist() for one in runs_of(len(STEPS) - np.searchsorted(STEPS, least))]
+        runs = [one.tolist() for one in runs_of(len(STEPS) - np.searchsorted(STEPS, least, "right"))]
         about = {"item": self.item, "version": version, "axis": axis, "index": index}
         tab.send({"type": "look", "place": found.place, "runs": runs} | about)
 

@@ -8,10 +8,10 @@ import { hint } from "./panel.js";
 /** @import { App } from "./main.js" */
 /** @import { Messages, Rgb } from "./socket.js" */
 
-/** @type {[number, Rgb][]} */
-const COLOURS = [[1, [120, 140, 235]], [2, [190, 90, 230]], [3, [255, 40, 170]]];   // from costly to cheap
-const OPACITIES = [0, 90, 170, 255];
-const RING = 16;   // CSS pixels
+/** @type {Rgb} */
+const COLOUR = [255, 40, 170];
+const LEVELS = [1, 2, 3];   // from costly to cheap
+const RING = 16;            // CSS pixels
 
 export class Look {
   isOn = false;
@@ -54,26 +54,34 @@ export class Look {
   show({ item, version, axis, index, place, runs }) {
     const { app } = this;
     if (!this.isOn || item !== app.item || version !== app.state.version || axis !== app.axis || index !== app.index) return;
-    const { width, height } = this.app.mask, [lengths, values] = runs, isVolume = axis >= 0;
+    const { width, height } = app.mask, [lengths, values] = runs;
     this.mask.resize(width, height);
-    this.mask.colours = new Map(COLOURS);
-    this.mask.opacityOf = (label) => OPACITIES[label];
+    this.mask.colours = new Map(LEVELS.map((level) => [level, COLOUR]));
+    this.mask.opacityOf = (level) => 255 * level / LEVELS.length;
     this.mask.update({ x: 0, y: 0, width, height, lengths: Uint32Array.from(lengths), values: Uint16Array.from(values) });
     this.place = place;
-    const where = place && isVolume && place[axis] !== index ? `Mark next: slice ${place[axis] + 1}` : "Where it is shaded, the result is unsure. Mark the middle of the ring next";
-    hint(place ? where : "The result is unsure nowhere", "news");
-    if (this.#isFirst && place && isVolume) this.app.slices.set(place[axis]);
+    const name = app.objects.nameOf(app.label), pixel = this.#pixel;
+    const [kept, other] = pixel && app.mask.at(pixel) === app.label ? ["keep it", "take it away"] : ["add it", "keep it out"];
+    hint(!place ? `${name} is unsure nowhere` : !pixel ? `Mark ${name} next in slice ${place[axis] + 1}`
+      : `Is what the ring marks ${name}? A stroke of Object there will ${kept}, one of Background ${other}`, "news");
+    if (this.#isFirst && place && axis >= 0) app.slices.set(place[axis]);
     this.#isFirst = false;
-    this.app.draw();
-    this.app.drawTop();
+    app.draw();
+    app.drawTop();
+  }
+
+  /** The place in the image or slice that is shown. @returns {[number, number] | null} */
+  get #pixel() {
+    const { slices: { axis, index, sides } } = this.app, { place } = this;
+    if (!place || (axis >= 0 && place[axis] !== index)) return null;
+    const [row, column] = axis < 0 ? place : sides.map((side) => place[side]);
+    return [column + 0.5, row + 0.5];
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} ratio */
   drawRing(context, ratio) {
-    const { view, slices: { axis, index, sides } } = this.app;
-    if (!this.place || (axis >= 0 && this.place[axis] !== index)) return;
-    const [row, column] = axis < 0 ? this.place : sides.map((side) => this.place?.[side] ?? 0);
-    const [x, y] = view.toScreen(column + 0.5, row + 0.5);
+    if (!this.#pixel) return;
+    const [x, y] = this.app.view.toScreen(...this.#pixel);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     strokeTwice(context, circle(x, y, RING), [7, "#fff"], [4, "#d1007a"]);
   }

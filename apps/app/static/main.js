@@ -45,7 +45,8 @@ export class App {
   kinds = new Set();
   radiusStep = RADII.indexOf(12);
   #compiled = 0;     // kernels, while some are compiled
-  #isSaving = false;
+  /** @type {Set<number>} */
+  #saving = new Set();   // images
   view = new View(); mask = new Mask(); strokes = new Strokes(); image = new ShownImage(); slices = new Slices(this);
   tools = new Tools(canvasOf("top"), this.view, this);
   renderer = new Renderer(this);
@@ -132,7 +133,8 @@ export class App {
     $("lost").textContent = text;
     $("lost").hidden = false;
     this.setPending(false);
-    this.#setSaving(false);
+    this.#saving.clear();
+    this.#showSaving();
   }
 
   /** @param {Description} info */
@@ -207,7 +209,7 @@ export class App {
 
   #showBusy() {
     const isOpening = !this.ready && !this.isTaken && this.item >= 0 && this.items[this.item]?.state !== "unreadable";
-    $("busy").hidden = !(isOpening || this.#isSaving || (this.ready && (this.state.pending || (this.state.item < 0 && this.connection.open))));
+    $("busy").hidden = !(isOpening || this.#saving.has(this.item) || (this.ready && (this.state.pending || (this.state.item < 0 && this.connection.open))));
   }
 
   /** @param {MaskUpdate} update */
@@ -215,6 +217,7 @@ export class App {
     if (update.item !== this.item || update.axis !== this.axis || update.index !== this.index) return;
     if (update.x + update.width > this.mask.width || update.y + update.height > this.mask.height) return;
     this.mask.update(update);
+    this.pen.maskChanged(update);
     if (!this.state.pending) this.#showAreas();
     this.draw();
     performance.mark("cutmatch-mask");
@@ -231,24 +234,23 @@ export class App {
   }
 
   /** @param {Messages["saved"]} message */
-  #saved({ files }) {
-    this.#setSaving(false);
+  #saved({ item, files }) {
+    this.#saving.delete(item);
+    this.#showSaving();
     $("saved").textContent = `Saved ${files.join(", ")}`;
     panel.hint(`Saved ${files.join(", ")} in ${$("out").textContent}`, "news");
   }
 
-  /** @param {boolean} isSaving */
-  #setSaving(isSaving) {
-    this.#isSaving = isSaving;
-    panel.showSaving(isSaving);
+  #showSaving() {
+    panel.showSaving(this.#saving.has(this.item));
     this.#showBusy();
   }
 
   /** @param {Messages["error"]} message */
-  error({ text, number }) {
-    if (number !== undefined) { this.strokes.own.delete(number); this.strokesChanged(); }
+  error({ text, item = this.item, number }) {
+    if (number !== undefined) { this.strokes.own.delete(number); this.strokesChanged(); } else this.#saving.delete(item);
     this.setPending(false);
-    this.#setSaving(false);
+    this.#showSaving();
     panel.hint(text, "error");
   }
 
@@ -291,7 +293,7 @@ export class App {
     }
     this.item = item;
     this.#items({ items: this.items });
-    this.#showBusy();
+    this.#showSaving();
     this.connection.send({ do: "open", item });
   }
 
@@ -355,9 +357,11 @@ export class App {
 
   /** @param {boolean} next   whether to open the next image @param {"save" | "approve"} what */
   save(next, what = "save") {
-    if (!this.ready || this.#isSaving) return;
+    if (!this.ready || this.#saving.has(this.item)) return;
     panel.forgetError();
-    if (this.connection.send({ do: what, item: this.item, kinds: [...this.kinds] })) this.#setSaving(true);
+    if (this.connection.send({ do: what, item: this.item, kinds: [...this.kinds] })) this.#saving.add(this.item);
+    this.#showSaving();
+    if (this.#saving.size && (this.state.pending || this.#compiled)) panel.hint("Saved as soon as the outline is final; go on meanwhile", "news");
     if (next) this.step(1);
   }
 

@@ -49,6 +49,9 @@ export class Objects {
   /** @param {number} label */
   of(label) { return this.known.find((one) => one.label === label); }
 
+  /** @param {number} label */
+  nameOf(label) { return this.of(label)?.name || `Object ${label}`; }
+
   /** @param {number} label @returns {Rgb} */
   colourOf(label) { return this.of(label)?.colour ?? this.#colours[label] ?? [255, 255, 255]; }
 
@@ -81,7 +84,7 @@ export class Objects {
    */
   refuses(label) {
     const isLocked = this.of(label)?.locked ?? false;
-    if (isLocked) hint(`Object ${label} is locked; its padlock or L unlocks it, O starts a new one`, "error");
+    if (isLocked) hint(`${this.nameOf(label)} is locked; its padlock or L unlocks it, O starts a new one`, "error");
     return isLocked;
   }
 
@@ -164,7 +167,7 @@ export class Objects {
     if (!row) throw new Error("the page has no row of an object");
     const part = (/** @type {string} */ name) => /** @type {HTMLInputElement} */ (row.querySelector(`.${name}`));
     const [pick, name, colour, show, lock, remove] = ["pick", "name", "colour", "show", "lock", "delete"].map(part);
-    const object = this.of(label), title = object?.name || `Object ${label}`, isHidden = this.hidden.has(label);
+    const object = this.of(label), title = this.nameOf(label), isHidden = this.hidden.has(label);
     row.dataset.label = pick.textContent = String(label);
     pick.title = label < 10 ? `Draw ${title} (key ${label})` : `Draw ${title}`;
     pick.onclick = () => this.app.setLabel(label);

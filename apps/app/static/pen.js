@@ -1,19 +1,24 @@
 // The stroke that is being drawn, on its way to the server in parts.
 
 import { inputOf } from "./elements.js";
+import { hint, percent } from "./panel.js";
 
 /** @import { App } from "./main.js" */
+/** @import { MaskUpdate } from "./socket.js" */
 /** @import { DrawnStroke } from "./tools.js" */
 /** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
 
 const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
 const TURN = 8;                // CSS pixels to the side that change the tolerance by one
+const FAR = 0.25, FAR_AT_BORDER = 0.05;   // shares of the image above which the page says what is selected
 
 export class Pen {
   #number = Date.now() % 2 ** 31;
   /** @type {Drawing | null} */
   #drawing = null;
   #turned = 0;   // CSS pixels since the tolerance changed
+  /** @type {number | null} */
+  #before = null;   // pixels of the object before what is, or was last, selected
 
   /** @param {App} app */
   constructor(app) { this.app = app; }
@@ -26,11 +31,24 @@ export class Pen {
   changed(stroke, again = false) {
     const known = this.#drawing, now = performance.now(), count = stroke.points.length / 2;
     const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
+    if (drawing !== known) this.#before = stroke.edit === "select" && !stroke.erase ? this.#count : null;
     this.#drawing = drawing;
     this.app.drawTop();
     if (now - drawing.time < PREVIEW_INTERVAL || (count <= drawing.sent && !again) || (!stroke.edit && this.app.state.labels.length < 2)) return;
     this.#send(drawing, false);
     [drawing.time, drawing.sent] = [now, count];
+  }
+
+  get #count() { return this.app.mask.counts.get(this.app.label) ?? 0; }
+
+  /** Say that what is selected goes far, as through a weak edge. @param {MaskUpdate} update */
+  maskChanged({ x, y, width, height }) {
+    if (this.#before === null) return;
+    const { mask } = this.app, all = mask.width * mask.height, gained = this.#count - this.#before;
+    const isAtBorder = !x || !y || x + width === mask.width || y + height === mask.height;
+    if (gained <= (isAtBorder ? FAR_AT_BORDER : FAR) * all) return;
+    const share = `${percent(gained, all)} of the image${isAtBorder ? ", up to its border" : ""}`;
+    hint(`This selects ${share}. Too much? Undo, and lower Tolerance`, "news");
   }
 
   /** Change the tolerance of what is being selected. @param {number} by   CSS pixels */
@@ -61,9 +79,16 @@ export class Pen {
     this.#send(drawing, true);
     this.#drawing = null;
     if (drawing.stroke.edit) return;   // the pixels themselves are the answer
+    if (drawing.stroke.label && this.#leavesBox(drawing.stroke)) hint("The object stays inside its box: drag a larger box (R) around it", "news");
     this.app.strokes.own.set(drawing.number, drawing.stroke);
     this.app.setPending(true);
     this.app.strokesChanged();
+  }
+
+  /** Whether a part of a stroke is outside the object's box. @param {DrawnStroke} stroke */
+  #leavesBox({ points }) {
+    const [x0, y0, x1, y1] = this.app.shownBox ?? [0, 0, 0, 0];
+    return this.app.box !== null && points.some((value, i) => (i % 2 ? value < y0 || value >= y1 : value < x0 || value >= x1));
   }
 
   cancelled() {

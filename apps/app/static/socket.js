@@ -63,8 +63,8 @@
  * @property {{ item: number, version: number, axis: number, index: number, place: number[] | null, runs: [number[], number[]] }} look
  * @property {KnownStroke} stroke
  * @property {{ number: number }} confirmed
- * @property {{ files: string[] }} saved
- * @property {{ text: string, number?: number }} error
+ * @property {{ item: number, files: string[] }} saved
+ * @property {{ text: string, item?: number, number?: number }} error
  * @property {{}} open
  * @property {{}} closed
  * @property {{ text: string }} refused

@@ -296,6 +296,18 @@ def test_another_image_with_the_button_down(photographs, browse):
     page.until("document.getElementById('saved').textContent.startsWith('Saved')")
 
 
+def test_an_image_is_saved_while_another_is(cells, browse):
+    shutil.copy(cells / "cells.png", cells / "more.png")
+    page = browse("cells.png", "more.png", "--out", "out")
+    page.js("app.connection.handlers.saved = () => {}")  # as if the first answer were still awaited
+    for item in (0, 1):
+        page.ready(item)
+        page.stroke([(150, 160), (170, 160)])
+        page.keys("\ue007")
+    page.until("app.items.every(({ state }) => state === 'done')")
+    assert no_errors(page)
+
+
 def test_a_refused_page_says_why_and_does_not_connect_again(photographs, browse):
     """Another token, as after a restart of the server at the same port."""
     from apps.app.server import listen

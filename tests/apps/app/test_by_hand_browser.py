@@ -88,6 +88,9 @@ def test_quick_select(cells, browse):
     page.until("app.mask.at(arguments[0]) === 0", PLACES[5])
     page.keys("z", control=True)
     page.until("app.mask.at(arguments[0]) === 1", PLACES[5])
+    page.js("document.getElementById('tolerance').value = 40")
+    page.drag([(110, 110), (112, 112)])  # the ground
+    page.until("document.getElementById('hint').textContent.includes('of the image, up to its border. Too much?')")
     assert no_errors(page)
 
 
@@ -200,7 +203,8 @@ def test_where_to_look(cells, browse):
     page.keys("u")
     page.until("app.look.place !== null || document.getElementById('hint').textContent.includes('nowhere')")
     assert page.js("document.getElementById('look').getAttribute('aria-pressed')") == "true"
-    assert page.js("app.look.mask.counts.get(0)") > 0
+    assert page.js("app.look.mask.counts.get(0) / app.look.mask.labels.length") > 0.9
+    page.until("/Object 1\\? A stroke|Object 1 is unsure nowhere/.test(document.getElementById('hint').textContent)")
     page.screenshot("look")
     version = page.js("app.state.version")
     page.stroke([(20, 200), (60, 260)])

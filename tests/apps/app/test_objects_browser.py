@@ -180,7 +180,10 @@ def test_a_box_for_each_object(cells, browse):
     page.settled()
     assert set(np.unique(page.labels())) == {0, 1, 2}
     page.screenshot("boxes-undone")
-    no_errors(page)
+    page.keys("1", "d")
+    page.drag([PLACES[0], (PLACES[0][0] + 60, PLACES[0][1])])
+    page.until("document.getElementById('hint').textContent.includes('stays inside its box: drag a larger box')")
+    assert no_errors(page)
 
 
 def disc_labels():
