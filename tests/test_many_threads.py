@@ -1,6 +1,7 @@
 """One process that serves many requests at once: 32 threads on all solvers, every answer certified and as alone."""
 
 import threading
+import time
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from gridcut.device import run_threads
 from tests.tiers import in_quick_tier
 
 THREADS = 32
+LEAST_COUNT = 25  # turns of a thread beside a long kernel; if kernels held the lock, it would have 1 to 5
 
 
 def cut(rng, **keywords):
@@ -153,3 +155,33 @@ def test_an_error_in_one_thread_is_that_thread_s_alone(answers):
         return True
 
     assert all(run_threads(serve, THREADS))
+
+
+def long_solves():
+    """One kernel each that takes some tenths of a second, by package."""
+    rng = np.random.default_rng(0)
+    source, sink, right, down = rng.integers(0, 60, (4, 64, 64), dtype=np.int32)
+    cost = rng.random((1100, 1)) * rng.random(1100)
+    graph = scipy.sparse.random_array((400_000, 400_000), density=6e-6, format="csr", rng=rng)
+    slow = {"method": "push_relabel", "global_every": np.inf, "gap": False}
+    return {
+        "gridcut": partial(
+            gridcut.max_flow, source // 9, sink // 9, {(0, 1): right, (1, 0): down}, device="cpu", **slow
+        ),
+        "assign": partial(assign.solve, cost, method="jonker_volgenant", device="cpu"),
+        "matching": partial(matching.maximum, graph, method="ss_dfs", init="none", device="cpu"),
+    }
+
+
+@pytest.mark.parametrize("package", ["gridcut", "assign", "matching"])
+def test_solvers_let_other_threads_run_while_they_solve(package):
+    """Kernels do not hold the lock of the interpreter: this thread counts while another one is in them."""
+    solve = long_solves()[package]
+    solve().check()  # compiles, which holds the lock
+    thread = threading.Thread(target=solve)
+    thread.start()
+    count = 0
+    while thread.is_alive():
+        time.sleep(0.001)
+        count += 1
+    assert count > LEAST_COUNT
