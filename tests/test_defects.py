@@ -114,13 +114,6 @@ DEFECTS = [
         "matching/test_inits.py",
     ),
     Defect(
-        "labels cross a wall of excluded pixels",
-        "apps/compat/skimage.py",
-        " | ~has_seed[label]] = FORBIDDEN",
-        "] = FORBIDDEN",
-        "compat/test_scikit_image.py",
-    ),
-    Defect(
         "a rough guess of grabCut is kept",
         "apps/compat/cv2.py",
         "(marks == OPEN).all() and _shows_outline(img, is_object):",

@@ -1,1 +1,1 @@
-"""Functions of OpenCV and scikit-image, and a backend of networkx, to be used by changing one import line."""
+"""OpenCV's grabCut, to be used by changing one import line."""

@@ -1,16 +1,13 @@
-"""Geodesic distances from the strokes of each label, along paths that avoid crossing edges of an image or a volume.
+"""Geodesic distances from the strokes of each label, along paths that avoid crossing edges of an image.
 
-The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |I_p - I_q|^2), with |p - q| in the sides of a pixel,
-so a path through uniform colour is short and a path across an edge is long [1].  All distances are propagated together
-in forward and backward raster scans (a chamfer transform), which relax each pixel over the half of its neighbours that
-precede it, those in other lines a whole line at a time.  SWEEPS pairs of scans leave small errors only in maze-like
-images.
+The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |I_p - I_q|^2), so a path through uniform colour is
+short and a path across an edge is long [1].  All distances are propagated together in forward and backward raster scans
+(a chamfer transform), which relax each pixel over the half of its neighbours that precede it, those in other lines a
+whole line at a time.  SWEEPS pairs of scans leave small errors only in maze-like images.
 
 [1] Criminisi, Sharp, Blake. "GeoS: geodesic image segmentation." ECCV 2008.
     Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
 """
-
-import itertools
 
 import numpy as np
 
@@ -44,7 +41,10 @@ def geodesic_excess(lab: np.ndarray, marks: np.ndarray, count: int) -> np.ndarra
 
     `marks` int16 (H, W) is the place of a seed's label, below 0 without a seed.
     """
-    away = seed_distances(lab, marks, count)
+    distance = np.full((count, *marks.shape), UNREACHED)
+    where = np.nonzero(marks >= 0)
+    distance[(marks[where], *where)] = 0.0
+    away = relaxed(lab, distance)
     first = second = np.full(marks.shape, np.inf, np.float32)
     for near in away:
         second = np.minimum(second, np.maximum(first, near))
@@ -55,39 +55,22 @@ def geodesic_excess(lab: np.ndarray, marks: np.ndarray, count: int) -> np.ndarra
     return away
 
 
-def seed_distances(
-    image: np.ndarray, marks: np.ndarray, count: int, spacing=None, taking_part: np.ndarray | None = None
-) -> np.ndarray:
-    """Distances (count, *grid), float32, from the seeds of each label; arguments as of `relaxed`.
+def relaxed(image: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """The lengths of the shortest paths from where initial lengths (L, H, W) begin; UNREACHED where there is none.
 
-    marks         place of the label of each seed (*grid), below 0 without a seed
+    image   float32 (H, W, channels)
     """
-    distance = np.full((count, *marks.shape), UNREACHED)
-    where = np.nonzero(marks >= 0)
-    distance[(marks[where], *where)] = 0.0
-    return relaxed(image, distance, spacing, taking_part)
-
-
-def relaxed(image: np.ndarray, distance: np.ndarray, spacing=None, taking_part: np.ndarray | None = None) -> np.ndarray:
-    """The lengths of the shortest paths from where initial lengths (L, *grid) begin; UNREACHED where there is none.
-
-    image         float32 (*grid, channels), of up to three axes besides the channels
-    spacing       sides of a pixel; default: 1
-    taking_part   bool (*grid), False for excluded pixels, which have no neighbours; default: all take part
-    """
-    sides = np.ones(distance.ndim - 1) if spacing is None else np.asarray(spacing, float)
-    steps = np.array([step for step in itertools.product(*[(-1, 0, 1)] * len(sides)) if step < (0,) * len(sides)])
-    square = np.float32(np.square(steps * sides).sum(axis=1))
-    is_closed = np.zeros(distance.shape[1:], bool) if taking_part is None else ~taking_part
-    # Of a grid with closed sides, the neighbours of a line that is not closed are lines, too.
-    rim = [(1, 1)] * len(sides)
-    closed = UNREACHED * np.pad(is_closed, rim, constant_values=True)
-    planes = np.pad(np.moveaxis(image, -1, 0), [(0, 0), *rim]).reshape(image.shape[-1], -1)
-    found = np.pad(np.maximum(distance, UNREACHED * is_closed), [(0, 0), *rim], constant_values=UNREACHED)
+    steps = np.array([(-1, -1), (-1, 0), (-1, 1), (0, -1)])
+    square = np.float32(np.square(steps).sum(axis=1))
+    # Of an image with closed sides, the neighbours of a line that is not closed are lines, too.
+    rim = ((0, 0), (1, 1), (1, 1))
+    closed = UNREACHED * np.pad(np.zeros(distance.shape[1:], bool), 1, constant_values=True)
+    planes = np.pad(np.moveaxis(image, -1, 0), rim).reshape(image.shape[-1], -1)
+    found = np.pad(distance, rim, constant_values=UNREACHED)
     behind = steps @ np.array(closed.strides) // closed.itemsize
     for direction in (1, -1) * SWEEPS:
         sweep_kernel(planes, closed, square, behind, direction, found.reshape(len(found), -1))
-    return found[(slice(None), *[slice(1, -1)] * len(sides))]
+    return found[:, 1:-1, 1:-1]
 
 
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -126,8 +109,8 @@ def sweep_kernel(image, closed, square, behind, direction, distance):
     """Relax `distance` (L, n) over the neighbours visited before; `direction` is 1 from the first pixel, else -1.
 
     The neighbours of pixel p are at p + behind[k], the last one in its own line; on the way back at p - behind[k].
-    `square` is the square of a step's length between equal colours of `image` (C, n).  `closed`, of the grid's shape,
-    is UNREACHED where no path leads, and else 0.
+    `square` is the square of a step's length between equal colours of `image` (C, n).  `closed`, of the image's shape,
+    is UNREACHED at its rim, and else 0.
     """
     width, last = closed.shape[-1], len(behind) - 1
     lines, first = closed.size // width, -behind[0] // width

@@ -5,14 +5,11 @@ import numpy as np
 import pytest
 
 import apps.compat.cv2
-import apps.compat.skimage
 import assign.compat.lap as lap
 
 RNG = np.random.default_rng(2)
 IMAGE = RNG.integers(0, 60, (30, 40, 3), dtype=np.uint8)
 IMAGE[8:20, 10:25] += 150
-SEEDS = np.zeros((30, 40))
-SEEDS[1, 1], SEEDS[12, 15], SEEDS[29] = 3, 7, -1
 COSTS = RNG.integers(1, 50, (3, 12, 12))
 
 
@@ -20,13 +17,6 @@ CALLS = {
     "grabCut": (
         lambda image: apps.compat.cv2.grabCut(image, None, (8, 6, 20, 18), None, None, 2, cv2.GC_INIT_WITH_RECT),
         IMAGE,
-    ),
-    "graph_cut": (lambda data, labels: apps.compat.skimage.graph_cut(data, labels), IMAGE[..., 0] * 1.0, SEEDS),
-    "graph_cut of channels": (
-        lambda data, labels, spacing: apps.compat.skimage.graph_cut(data, labels, channel_axis=-1, spacing=spacing),
-        IMAGE,
-        SEEDS.astype(int),
-        np.array([1.0, 2.0]),
     ),
     "lapjv": (lap.lapjv, COSTS[0]),
     "lapjv with a limit": (lambda cost: lap.lapjv(cost, cost_limit=20), COSTS[0][:5] * 1.5),
