@@ -1,6 +1,7 @@
 """What `cutmatch segment` does with a clip: its strokes, the masks and the overlay video, the report and its line."""
 
 import os
+import re
 from collections import deque
 from functools import partial
 from pathlib import Path
@@ -9,17 +10,15 @@ from typing import Any
 from apps.common.clock import Clock
 from apps.common.command import passed
 from apps.common.errors import print_error
-from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
+from apps.common.images import InputError, as_floats, check_same_size, images_by_number, to_bytes, write_image
 from apps.common.stems import stem_of
 from apps.run.inputs import Job, check_out_is_not_input, image_items
 from apps.run.program import Work, frame_bar, report_of
-from apps.segmentation.location import FILES, LOCATING, check_options, numbered
-from apps.segmentation.result_files import kinds_in
+from apps.segmentation.location import FILES, LOCATING, check_options
+from apps.segmentation.result_files import kinds_of
 from apps.segmentation.strokes import parse_box
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
-KINDS = ("mask", "overlay", "cutout")  # files of a clip
-DEFAULT_KINDS = ("mask", "overlay")
 MIN_DIGITS = 4  # of a frame's number in the names of results
 
 
@@ -32,7 +31,7 @@ def plan(chosen) -> Work:
     """The clip of a run; InputError for several inputs, and for options that clips do not have."""
     check_options(chosen, "clips")
     given: dict[str, Any] = {option: getattr(chosen, option) for option in LOCATING["clips"] if passed(chosen, option)}
-    chosen.kinds = kinds_in(chosen.write, KINDS, DEFAULT_KINDS, "a clip has no {}; the kinds of a clip are {}")
+    chosen.kinds = kinds_of(chosen.write, "a clip")
     clip = Path(chosen.image[0])
     if len(chosen.image) > 1:
         raise InputError(f"image: {len(chosen.image)} inputs, of which one is a clip; pass one clip, or images alone")
@@ -53,9 +52,8 @@ def process(job: Job, chosen) -> dict:
     clock = Clock()
     sequence = open_sequence(job.image, "image")
     kind = "trimap" if "trimap" in job.files else "strokes"
-    files = stroke_files(job.files[kind], f"--{kind}", _stems(job.image)) if kind in job.files else {}
-    marks, count = _read_marks(sequence, files, kind, chosen)
-    hints = _hints(job, marks, sequence.shape, kind)
+    files = stroke_files(job.files[kind], f"--{kind}", job.image) if kind in job.files else {}
+    hints, count = _read_hints(job, sequence, files, kind, chosen)
     name, digits = stem_of(job.image), max(MIN_DIGITS, len(str(count - 1)))
     drawn = {"mask": lambda rgb, mask: mask.astype("uint8") * 255, "cutout": cut_out}
     drawn = {kind: draw for kind, draw in drawn.items() if kind in chosen.kinds}
@@ -110,29 +108,34 @@ def line(report) -> str:
     )
 
 
-def stroke_files(strokes: Path, option: str, names: list[str]) -> dict[int, Path]:
-    """The stroke images in a file or folder by the number of their frame; `names` as of `numbered`.
+def stroke_files(strokes: Path, option: str, clip: Path) -> dict[int, Path]:
+    """The stroke images in a file or folder by the number of the frame that each marks.
 
-    A single image without a number is of frame 0.  Raises InputError as `numbered`, and for a folder without images.
+    The frame is that of the same name in a folder of frames, or else that of the last number in the name; of a single
+    image without a number it is frame 0.  Raises InputError for a folder without images, for a file of one without a
+    number, and for two of one frame.
     """
-    if not os.path.isdir(strokes):
-        has_name = strokes.stem in names or any(map(str.isdigit, strokes.stem))
-        return numbered([strokes], names, option) if has_name else {0: strokes}
-    images = sorted(p for p in strokes.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
-    if not images:
+    names = [path.stem for path in images_by_number(clip)] if os.path.isdir(clip) else []
+    files = images_by_number(strokes) if os.path.isdir(strokes) else [strokes]
+    if not files:
         raise InputError(f"{option}: folder {str(strokes)!r} holds no image; name one like its frame, as 0030.png")
-    return numbered(images, names, option)
+    found: dict[int, Path] = {}
+    for path in files:
+        numbers = [names.index(path.stem)] if path.stem in names else re.findall(r"\d+", path.stem)
+        if not numbers and path != strokes:
+            raise InputError(f"{option}: {path.name!r} names no frame; name it by its number, as 0030.png")
+        other = found.setdefault(number := int(numbers[-1] if numbers else 0), path)
+        if other != path:
+            raise InputError(f"{option}: {other.name!r} and {path.name!r} both mark frame {number}; keep one of them")
+    return found
 
 
-def _stems(clip: Path) -> list[str]:
-    """The names of the frames of a folder, in the order in which they are read."""
-    from apps.common.images import images_by_number
+def _read_hints(job: Job, sequence, files: dict[int, Path], kind: str, chosen) -> tuple[dict, int]:
+    """The hints by the number of their frame, the box and the mask with frame 0; and the number of frames.
 
-    return [path.stem for path in images_by_number(clip)] if os.path.isdir(clip) else []
-
-
-def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):
-    """Marks by the number of their frame, and the number of frames; InputError for marks that do not fit."""
+    Raises InputError for marks that do not fit.
+    """
+    from apps.segmentation.hints import Hints, combine, read_mask
     from apps.segmentation.strokes import read_strokes, read_trimap
 
     marks, count = {}, 0
@@ -140,31 +143,22 @@ def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):
         count += 1
         if number in files:
             path = files[number]
-            if kind == "strokes":
-                marks[number] = read_strokes(path, chosen.encoding, to_bytes(frame))
-            else:
-                marks[number] = read_trimap(path)
+            marks[number] = (
+                read_trimap(path) if kind == "trimap" else read_strokes(path, chosen.encoding, to_bytes(frame))
+            )
             check_same_size(marks[number], sequence.shape, _named(kind, files, number), "the frames are")
     if beyond := [number for number in sorted(files) if number >= count]:
         raise InputError(
             f"{_named(kind, files, beyond[0])} is beyond the end: the clip has {count} frames, 0 to {count - 1}; "
             "name stroke images by the number of their frame"
         )
-    return marks, count
-
-
-def _hints(job: Job, marks, shape, kind: str) -> dict:
-    """The hints by the number of their frame: marks, and for frame 0 the box and the mask."""
-    from apps.segmentation.hints import Hints, combine, read_mask
-
     hints = {number: Hints(one) for number, one in marks.items()}
-    box = job.files.get("box")
-    mask = read_mask(job.files["start"]) if "start" in job.files else None
-    if box is not None or mask is not None:
-        hints[0] = combine(shape, marks.get(0), box, f"--{kind}", mask=mask)
+    if "box" in job.files or "start" in job.files:
+        mask = read_mask(job.files["start"]) if "start" in job.files else None
+        hints[0] = combine(sequence.shape, marks.get(0), job.files.get("box"), f"--{kind}", mask=mask)
         for note in hints[0].notes:
             print_error(f"cutmatch segment: {job.image}: {note}")
-    return hints
+    return hints, count
 
 
 def _named(kind: str, files, number: int) -> str:

@@ -22,7 +22,7 @@ from apps.common.rectangles import Rectangle, absolute, bounds, relative, widene
 from apps.common.row_blocks import in_parallel
 from apps.segmentation.colour_models import lab_image
 from apps.segmentation.grid_cut import banded_cut, edges_outside, minimum
-from apps.segmentation.image_sizes import enlarged_part, tiles_along
+from apps.segmentation.image_sizes import enlarged, tiles_along
 from apps.segmentation.terms import CONTRAST, UNIT, mean_squared_step
 
 MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
@@ -138,7 +138,7 @@ class _Outline:
 
     def _costs(self, where, value):
         """Costs of a label for a part of the image, int32."""
-        costs = enlarged_part(self.costs[value], where, self.guess.shape).astype(np.int32)
+        costs = enlarged(self.costs[value], self.guess.shape, where).astype(np.int32)
         marks = self.marks[where]
         costs[marks >= 0] = self.forbidden
         costs[marks == value] = 0

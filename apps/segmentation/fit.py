@@ -65,7 +65,7 @@ from apps.segmentation.connected_parts import fill_holes, keep_parts, tidied
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.grid_cut import GridCut, energy_of, labels_of, minimum, outline_cost
 from apps.segmentation.hints import Hints
-from apps.segmentation.image_sizes import at_centres, interpolated, reduced_shape
+from apps.segmentation.image_sizes import at_centres, enlarged, reduced_shape
 from apps.segmentation.marks import BACKGROUND, OPEN, has_both
 from apps.segmentation.model import MIN_RING, ImageView, Models, Prior, prior_of, rival_of
 from apps.segmentation.terms import BOX_SMOOTHNESS, FORBIDDEN, REDUCED_PIXELS, SMOOTHNESS
@@ -218,7 +218,7 @@ def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
 
     location = part.models.location
     if location is not None:
-        location = whole(interpolated(location, part.labels.shape))
+        location = whole(np.stack([enlarged(plane, part.labels.shape) for plane in location]))
     models = part.models._replace(location=location)
     return part._replace(labels=whole(part.labels), models=models, marks=hints.marks, small=part, where=where)
 

@@ -16,7 +16,7 @@ from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, read_bytes
 from apps.common.rectangles import Rectangle
 from apps.segmentation import KEEP
-from apps.segmentation.image_sizes import at_centres, reduced_marks_by_share, reduced_mask
+from apps.segmentation.image_sizes import MIN_SHARE, at_centres, reduced_marks, reduced_mask
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_open, has_both, is_inside, labels_in
 from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, values_in
 from apps.segmentation.strokes import box_inside, check_box, check_marks, marks_of_box
@@ -44,19 +44,16 @@ DEFAULTS = ObjectOptions()
 class Hints:
     """What is said about the objects of an image (H, W), and how their labels are found.
 
-    strokes     marks of strokes, of a trimap or of labels, int8 or int16
-    box         the part of the box inside the image, or None; all outside is background
+    marks       of strokes, of a trimap or of labels, and of the outside of a single object's box; int8 or int16
     mask        a mask that colours can override, or None: bool; uint8 if soft; int16 for labels of several objects
     labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
     notes       messages for the user
     options     what parts of the object are wanted
     rounds      of fits and cuts, at most
-    boxes       in place of `box`, the box of each object that has one, in shares of the image; the strokes of a single
-                object contain the outside of it; see apps.segmentation.instances for several
+    boxes       of each object that has one, in shares of the image; see apps.segmentation.instances for several
     """
 
-    strokes: np.ndarray
-    box: tuple[int, int, int, int] | None = None
+    marks: np.ndarray
     mask: np.ndarray | None = None
     labelling: np.ndarray | None = None
     notes: tuple[str, ...] = ()
@@ -65,11 +62,9 @@ class Hints:
     boxes: Mapping[int, Shares] = field(default_factory=dict)
 
     @cached_property
-    def marks(self) -> np.ndarray:
-        """All constraints: the strokes and, where there is none, the outside of the box; (H, W)."""
-        if self.box is None:
-            return self.strokes
-        return np.where(self.strokes == OPEN, marks_of_box(self.box, self.strokes.shape), self.strokes)
+    def marked(self) -> tuple[int, ...]:
+        """The labels of the marks, ascending."""
+        return labels_in(self.marks)
 
     @property
     def anchors(self) -> np.ndarray:
@@ -81,12 +76,12 @@ class Hints:
     @property
     def has_object(self) -> bool:
         """Whether there are strokes on an object."""
-        return bool((self.strokes >= OBJECT).any())
+        return bool(self.marked) and self.marked[-1] >= OBJECT
 
     @property
     def has_box(self) -> bool:
         """Whether all outside of a box is background, and there is no mask."""
-        return self.mask is None and (bool(self.boxes) or self.box is not None)
+        return self.mask is None and bool(self.boxes)
 
     @property
     def only_outside(self) -> bool:
@@ -101,13 +96,13 @@ class Hints:
     @property
     def is_located(self) -> bool:
         """Whether a box or a mask says where the object is, so that marks of one kind are enough."""
-        return self.mask is not None or self.box is not None
+        return self.mask is not None or bool(self.boxes)
 
     @cached_property
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
         hinted = () if self.mask is None else labels_in(self.mask) if self.mask.dtype == np.int16 else (OBJECT,)
-        return values_of(labels_in(self.marks), (*hinted, *self.boxes)) or (BACKGROUND, OBJECT)
+        return values_of(self.marked, (*hinted, *self.boxes)) or (BACKGROUND, OBJECT)
 
     @property
     def is_single(self) -> bool:
@@ -139,21 +134,21 @@ class Hints:
     def part(self, where: Rectangle) -> "Hints":
         """What nothing but a box says, in a rectangle of the image that contains the box."""
         labelling = None if self.labelling is None else self.labelling[where]
-        return replace(self, strokes=self.marks[where], box=None, labelling=labelling)
+        return replace(self, marks=self.marks[where], labelling=labelling)
 
     def reduced(self, shape: tuple[int, ...]) -> "Hints | None":
         """The hints at a smaller size; None if marks, the open pixels or the mask are lost in it."""
-        marks, whole, mask = reduced_marks_by_share(self.marks, shape), self.mask, None
+        least = 0 if self.has_object else MIN_SHARE  # the background is the outside of a box then
+        marks, whole, mask = reduced_marks(self.marks, shape, least), self.mask, None
         if whole is not None:
             mask = at_centres(whole, shape) if whole.dtype == np.int16 else reduced_mask(whole, shape)
             if has_both(is_inside(whole)) and not has_both(is_inside(mask)):
                 return None
         is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
-        if labels_in(marks) != labels_in(self.marks) or not is_open:
+        if labels_in(marks) != self.marked or not is_open:
             return None
         labelling = None if self.labelling is None else reduced_mask(self.labelling, shape)
-        boxes = self.boxes if self.box is None else {OBJECT: shares_of(self.box, self.marks.shape)}
-        return replace(self, strokes=marks, box=None, boxes=boxes, labelling=labelling, mask=mask)
+        return replace(self, marks=marks, labelling=labelling, mask=mask)
 
 
 def shares_of(box: Sequence[int], shape: Sequence[int]) -> Shares:
@@ -205,14 +200,17 @@ def combine(
         mask = None
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
-    strokes = np.full(shape, OPEN, np.int8) if strokes is None else strokes
-    object_only = box is None and mask is None and _marks_object_only(strokes)
+    marks = np.full(shape, OPEN, np.int8) if strokes is None else strokes
+    object_only = box is None and mask is None and _marks_object_only(marks)
     if object_only:
         notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
-    hints = Hints(strokes, box, mask, None, tuple(notes), options, rounds)
+    if box is not None:
+        marks = np.where(marks == OPEN, marks_of_box(box, shape), marks)
+    boxes = {} if box is None else {OBJECT: shares_of(box, shape)}
+    hints = Hints(marks, mask, None, tuple(notes), options, rounds, boxes)
     if not (hints.is_located or object_only):
-        check_marks(strokes, shape, name)
-    check_open(hints.marks, name)
+        check_marks(marks, shape, name)
+    check_open(marks, name)
     hints.check()
     return hints
 

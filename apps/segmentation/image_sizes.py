@@ -4,13 +4,11 @@ Colours of a smaller image are means over its pixels.  Labels are taken at the c
 image, all pixels that contain a mark are marked, so that thin strokes remain.
 """
 
-from functools import partial
-
 import numpy as np
 
 from apps.common.rectangles import Rectangle, bounds, tiles_of, widened
 from apps.common.row_blocks import for_blocks, in_parallel
-from apps.segmentation.marks import OBJECT, OPEN, labels_in
+from apps.segmentation.marks import OPEN, labels_in
 
 TILE = 128  # pixels: side of the parts of an image that are searched for outline
 MIN_SHARE = 0.999  # of a pixel of the reduced image that is outside a box; an object may touch the edge of the box
@@ -43,35 +41,17 @@ def reduced_mask(mask: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return small >= 0.5 if mask.dtype == bool else np.rint(small).astype(mask.dtype)
 
 
-def reduced_marks_by_share(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Marks at a smaller size: of those in a pixel, the one that covers most of it.
-
-    Where no object is marked, the background is the outside of a box, and only pixels completely in it are marked.
-    """
+def reduced_marks(marks: np.ndarray, shape: tuple[int, ...], least: float = 0) -> np.ndarray:
+    """Marks at a smaller size: of those in a pixel, the one that covers most of it, and more than `least`."""
+    if marks.shape == tuple(shape):
+        return marks
     labels = labels_in(marks)
-
-    def share_of(label: int) -> np.ndarray:
-        return means(marks == label, shape)
-
-    shares = in_parallel([partial(share_of, label) for label in labels])
-    small = np.full(shape, OPEN, marks.dtype)
-    most = np.full(shape, 0 if labels and labels[-1] >= OBJECT else MIN_SHARE, np.float32)
+    shares = in_parallel([lambda label=label: means(marks == label, shape) for label in labels])
+    small, most = np.full(shape, OPEN, marks.dtype), np.full(shape, least, np.float32)
     for label, share in zip(labels, shares, strict=True):
         small[share > most] = label
         np.maximum(most, share, out=most)
     return small
-
-
-def reduced_marks(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Marks of any labels at a smaller size: the mark at the centre of each pixel, or else one inside it."""
-    if marks.shape == tuple(shape):
-        return marks
-    out = np.full(shape, OPEN, marks.dtype)
-    where = np.nonzero(marks != OPEN)
-    out[tuple(index * n // m for index, n, m in zip(where, shape, marks.shape, strict=True))] = marks[where]
-    centres = at_centres(marks, shape)
-    np.copyto(out, centres, where=centres != OPEN)
-    return out
 
 
 def at_centres(values: np.ndarray, shape: tuple[int, ...], part: Rectangle | None = None) -> np.ndarray:
@@ -104,21 +84,19 @@ def centres(count: int, size: int) -> np.ndarray:
     return (np.arange(count) * 2 + 1) * size // (2 * count)
 
 
-def enlarged_part(
-    values: np.ndarray, part: Rectangle, shape: tuple[int, ...], offset: tuple[float, float] = (0.0, 0.0)
+def enlarged(
+    values: np.ndarray,
+    shape: tuple[int, ...],
+    part: Rectangle | None = None,
+    offset: tuple[float, float] = (0.0, 0.0),
 ) -> np.ndarray:
-    """A part of values, float32 (h, w), enlarged to a shape and moved back by an offset (x, y); linear."""
+    """Values (h, w) at another size, interpolated linearly; or a part of them, moved back by an offset (x, y)."""
     import cv2
 
+    if part is None:
+        return cv2.resize(values, shape[::-1], interpolation=cv2.INTER_LINEAR)
     (rows, columns), (dx, dy), (y, x) = part, offset, [m / n for m, n in zip(values.shape, shape, strict=True)]
     places = np.array([[x, 0, (columns.start + dx + 0.5) * x - 0.5], [0, y, (rows.start + dy + 0.5) * y - 0.5]])
     size = columns.stop - columns.start, rows.stop - rows.start
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return cv2.warpAffine(values, places, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
-
-
-def interpolated(planes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Costs or levels (L, h, w) at another size, interpolated linearly."""
-    import cv2
-
-    return np.stack([cv2.resize(plane, shape[::-1], interpolation=cv2.INTER_LINEAR) for plane in planes])

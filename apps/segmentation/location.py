@@ -1,7 +1,6 @@
 """The options that say where the object is, and the files they name, for images, volumes, clips and the page."""
 
 import os
-import re
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -68,24 +67,6 @@ def check_options(chosen: Namespace, kind: str) -> None:
         raise InputError(f"{min(others)} does not apply to {kind}; omit it")
 
 
-def numbered(files: Iterable[Path], names: Sequence[str], option: str) -> dict[int, Path]:
-    """Files by the number of the frame that each marks, from 0: that of the same name, or else of its number.
-
-    names   of the frames, without suffixes, in order; empty if they have none
-
-    The number is the last one in a file's name.  Raises InputError for a file without one, and for two of one number.
-    """
-    found: dict[int, Path] = {}
-    for path in files:
-        numbers = [names.index(path.stem)] if path.stem in names else re.findall(r"\d+", path.stem)
-        if not numbers:
-            raise InputError(f"{option}: {path.name!r} names no frame; name it by its number, as 0030.png")
-        other = found.setdefault(number := int(numbers[-1]), path)
-        if other != path:
-            raise InputError(f"{option}: {other.name!r} and {path.name!r} both mark frame {number}; keep one of them")
-    return found
-
-
 def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str] = FILES) -> None:
     """Raise InputError for one file of an option for several images."""
     for option in options:
@@ -119,5 +100,5 @@ def read_location(hints: dict, chosen: Namespace, rgb) -> "Hints":
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area)
     found = combine(rgb.shape[:2], strokes, hints.get("box"), name, mask, options)
     if not found.is_located:
-        check_marks(found.strokes, rgb.shape[:2], name)
+        check_marks(found.marks, rgb.shape[:2], name)
     return found

@@ -19,7 +19,7 @@ import numpy as np
 from apps.common.arguments import array_of
 from apps.common.images import InputError, as_integers, check_same_size, pixels_in
 from apps.common.rectangles import Rectangle, bounds, widened
-from apps.segmentation.image_sizes import enlarged_part, interpolated, means
+from apps.segmentation.image_sizes import enlarged, means
 from apps.segmentation.marks import is_inside
 from apps.segmentation.strokes import grey_levels
 
@@ -233,7 +233,7 @@ class SoftMask:
     def at(self, part: Rectangle, shape: tuple[int, ...], offset: tuple[float, float]) -> np.ndarray:
         """Logits of a part of the image at a size, float32, moved back by an offset in pixels of that size."""
         is_larger = all(m > n for m, n in zip(self.logits.shape, shape, strict=True))
-        return enlarged_part(means(self.logits, shape) if is_larger else self.logits, part, shape, offset)
+        return enlarged(means(self.logits, shape) if is_larger else self.logits, shape, part, offset)
 
 
 def slopes(values: np.ndarray) -> list[np.ndarray]:
@@ -306,7 +306,7 @@ def fitted(mask: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
         check_same_size(mask, shape, name)
         return mask
     levels = mask * np.uint8(255) if mask.dtype == bool else mask
-    return interpolated(levels[None], shape)[0]
+    return enlarged(levels, shape)
 
 
 def _is_alike(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:

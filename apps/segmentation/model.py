@@ -33,7 +33,7 @@ from apps.segmentation.colour_models import (
 from apps.segmentation.geodesic import depth_in_box, geodesic_excess, geodesic_preference
 from apps.segmentation.grid_cut import LabelCosts, edges_outside
 from apps.segmentation.hints import Hints, part_of
-from apps.segmentation.image_sizes import at_centres, interpolated, means
+from apps.segmentation.image_sizes import at_centres, enlarged, means
 from apps.segmentation.mark_prior import FEW, mark_prior, side_lengths
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
 from apps.segmentation.start_mask import MaskPrior, start_of
@@ -162,7 +162,7 @@ class ImageView:
         location = models.location
         assert location is not None
         if location.shape[1:] != self.shape:
-            location = interpolated(location, self.shape)
+            location = np.stack([enlarged(plane, self.shape) for plane in location])
         index, whole = self.palette.index, float(self.palette.count @ common)
         return LabelCosts(models.values, table, index, location, whole, self.closed)
 

@@ -16,10 +16,14 @@ from apps.common.images import read_bytes
 from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
 from apps.segmentation.marks import label_values
 
-FIGURES = ("mask", "labels", "overlay", "cutout", "strokes")
-KINDS = (*FIGURES, *ANNOTATIONS)
+KINDS = {  # of files, by what is found: those written by default, and further ones
+    "one object": (("mask", "overlay", "cutout", "strokes"), tuple(ANNOTATIONS)),
+    "several objects": (("labels", "overlay", "cutout", "strokes"), tuple(ANNOTATIONS)),
+    "boxes": (("labels", "overlay", "coco"), ("cutout", *ANNOTATIONS)),  # a cut-out of each may be many files
+    "a clip": (("mask", "overlay"), ("cutout",)),
+}
+ALL_KINDS = tuple(dict.fromkeys(kind for kinds in KINDS.values() for part in kinds for kind in part))
 MERGED = ("coco", "coco-rle")  # annotations that a batch also writes as one file
-BOX_KINDS = "labels,overlay,coco"  # the default for boxes; a cut-out of each may be many files
 TIFF = (".tif", ".tiff")
 NOTHING: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 
@@ -42,40 +46,22 @@ class Found(NamedTuple):
     about: Mapping[int, Mapping[str, Any]] = NOTHING
 
 
-def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ...]:
-    """The kinds of files in `--write`, in the order of KINDS; all figures for None.
+def kinds_of(text: str | None, found: str, has_strokes: bool = True) -> tuple[str, ...]:
+    """The kinds of files in `--write`, in the order of KINDS; the default for None.
 
-    several   whether the strokes mark several objects
-    strokes   whether there are strokes or a trimap to show, unlike for a box alone
+    found         a key of KINDS
+    has_strokes   whether there are strokes or a trimap to show, unlike for a box alone
 
     Raises InputError for a kind that does not exist, or not for this input.
     """
-    missing = ("mask",) if several else ("labels",)
-    figures = tuple(kind for kind in FIGURES if kind not in missing and (strokes or kind != "strokes"))
-    kinds = kinds_in(text, KINDS, figures, "unknown kind {}; the kinds are {}")
-    for kind in kinds:
-        if kind in missing:
-            several_by = "several objects (--label-strokes, --boxes); pass mask"
-            reason = "a single object; pass labels" if several else several_by
-            raise InputError(f"--write {kind} is the result of {reason} instead")
-    if "strokes" in kinds and not strokes:
-        raise InputError("--write strokes requires --strokes or --trimap; omit strokes with boxes")
-    return kinds
-
-
-def kinds_in(text: str | None, known: tuple[str, ...], default: tuple[str, ...], unknown: str) -> tuple[str, ...]:
-    """The kinds of files in `--write`, in the order of those known; the default for None.
-
-    Raises InputError with the message `unknown`, in which the first {} is a kind that is not known, and the second one
-    all that are.
-    """
-    if text is None:
-        return default
-    kinds = [part.strip() for part in text.split(",")]
-    for kind in kinds:
-        if kind not in known:
-            raise InputError("--write: " + unknown.format(repr(kind), ", ".join(known)))
-    return tuple(kind for kind in known if kind in kinds)
+    default, further = ([kind for kind in part if has_strokes or kind != "strokes"] for part in KINDS[found])
+    known, given = (
+        dict.fromkeys((*default, *further)),
+        [] if text is None else [part.strip() for part in text.split(",")],
+    )
+    if unknown := [kind for kind in given if kind not in known]:
+        raise InputError(f"--write: {found} has no {unknown[0]!r}; the kinds of {found} are {', '.join(known)}")
+    return tuple(kind for kind in known if kind in given) or tuple(default)
 
 
 def files_of(

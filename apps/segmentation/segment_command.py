@@ -74,14 +74,8 @@ from apps.run.inputs import (
 from apps.run.program import Program, Work
 from apps.segmentation import BAND, KEEP, clip_job, segment_job
 from apps.segmentation.box_files import read_boxes
-from apps.segmentation.location import FILES, OPTIONS, check_files, check_location, check_options
-from apps.segmentation.result_files import (
-    BOX_KINDS,
-    KINDS,
-    check_kinds,
-    merged_files,
-    write_merged,
-)
+from apps.segmentation.location import OPTIONS, check_files, check_location, check_options
+from apps.segmentation.result_files import ALL_KINDS, kinds_of, merged_files, write_merged
 from apps.segmentation.segment_job import look_first
 from apps.segmentation.strokes import ENCODINGS, parse_box
 from apps.volumes.volume_files import FORMAT_OF, further_files, is_volume, kind_of
@@ -118,7 +112,7 @@ def _add_options(options) -> None:
     options.add_argument(
         "--write",
         metavar="KIND[,KIND...]",
-        help=f"files to write: {', '.join(KINDS)} (default: all figures, no annotations)",
+        help=f"files to write: {', '.join(ALL_KINDS)} (default: all figures, no annotations)",
     )
     options.add_argument(
         "--tolerance",
@@ -153,10 +147,10 @@ def _plan(chosen) -> Work:
         raise InputError(f"--tolerance must be 0 to 100 pixels, got {chosen.tolerance}")
     if chosen.clip or any(map(clip_job.is_clip, chosen.image)):
         return clip_job.plan(chosen)
-    several = chosen.label_strokes is not None or chosen.boxes is not None
-    written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
-    has_strokes = bool(passed(chosen, "strokes", "trimap", "label_strokes"))
-    chosen.kinds = check_kinds(written, several, has_strokes)
+    found = (
+        "boxes" if chosen.boxes is not None else "several objects" if chosen.label_strokes is not None else "one object"
+    )
+    chosen.kinds = kinds_of(chosen.write, found, bool(passed(chosen, "strokes", "trimap", "label_strokes")))
     images, many = inputs_of(chosen)
     if not any(is_volume(path, chosen.volume) for path in images):
         check_options(chosen, "images")
@@ -210,25 +204,18 @@ def _job(path: Path, chosen, boxes, many: bool) -> Job:
             "with many pages, a DICOM series or a folder of slices"
         )
 
-    def companion(given: str, option: str) -> Path | None:
-        # A folder contains the marked slices of a volume, unless there are several volumes.
-        if has_slices and (not many or kind_of(Path(given)) is not None):
-            return Path(given)
-        return companion_of(given, stem_of(path), option)
-
-    files: dict[str, Any] = {}
-    for option in (*OPTIONS, "truth"):
+    files: dict[str, Any] = {"further": further_files(path)} if has_slices else {}
+    for option in (one for one in (*OPTIONS, "truth") if getattr(chosen, one) is not None):
         given = getattr(chosen, option)
-        if given is None:
-            continue
         if option == "boxes":
             files[option] = boxes.get(path, ())
         elif option == "box":
             files[option] = parse_box(given)
+        elif has_slices and (not many or kind_of(Path(given)) is not None):
+            files[option] = Path(given)  # perhaps a folder of the marked slices
         else:
-            has_own = option in FILES or option == "truth"
-            files[option] = companion(given, spelled(option)) if has_own else Path(given)
-    return Job(path, files | ({"further": further_files(path)} if has_slices else {}))
+            files[option] = companion_of(given, stem_of(path), spelled(option))
+    return Job(path, files)
 
 
 PROGRAM = Program("segment", __doc__, "image", ("image", *OPTIONS, "truth"), _add_options, _plan)

@@ -22,8 +22,8 @@ from apps.run.inputs import Job
 from apps.run.program import mean_scores, report_of
 from apps.segmentation import BAND, SPACING
 from apps.segmentation.location import read_location
-from apps.segmentation.result_files import Found, annotations_of, check_kinds, contents_of, encoded_legend, files_of
-from apps.volumes.volume_files import is_volume, read_volume, result_suffix, write_labels
+from apps.segmentation.result_files import Found, annotations_of, contents_of, encoded_legend, files_of, kinds_of
+from apps.volumes.volume_files import encoded_volume, is_volume, read_volume, result_suffix
 from apps.volumes.voxel_geometry import Geometry
 
 MAX_LISTED = 6  # labels whose volumes are printed, and images to look at first
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
     shape      of the image or volume
     files      by kind
-    contents   by kind: bytes, or a function that writes the file
+    contents   by kind
     facts      entries of the report
     notes      messages for the user
     score      against the ground truth, if there is one
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 
     shape: tuple[int, ...]
     files: dict[str, Path]
-    contents: dict[str, Any]
+    contents: dict[str, bytes]
     facts: dict
     notes: tuple[str, ...] = ()
     score: dict | None = None
@@ -61,10 +61,7 @@ def process(job: Job, chosen) -> dict:
     result = solve()
     outcome = outcome_of(result)
     for kind, content in outcome.contents.items():
-        if callable(content):
-            content()
-        else:
-            write_bytes(outcome.files[kind], content)
+        write_bytes(outcome.files[kind], content)
     for note in outcome.notes:
         print_error(f"cutmatch {'refine' if 'masks' in job.files else 'segment'}: {job.image}: {note}")
     facts = outcome.facts | {"warnings": list(outcome.notes)}
@@ -174,7 +171,7 @@ def _of_masks(job: Job, chosen) -> Steps:
     values, kind = read_masks(file, job.image, chosen.kind)
     soft = soft_masks_of(values, kind, f"masks: {str(file)!r}")
     several = soft.labels is not None or (kind == "objects" and chosen.kind != "levels")
-    kinds = check_kinds(chosen.write, several, strokes=False)
+    kinds = kinds_of(chosen.write, "several objects" if several else "one object", has_strokes=False)
     rgb, metadata = read_photograph(job.image, keep_bytes=not several)
 
     def outcome_of(result) -> Outcome:
@@ -218,7 +215,7 @@ def _of_volume(job: Job, chosen) -> Steps:
         files = volume_files(job.image, chosen)
         main = next(iter(files))
         contents = {
-            main: partial(write_labels, files[main], labels, volume),
+            main: encoded_volume(labels, volume),
             "slices": encoded_image(sections(values, labels, list(counted), spacing), ".png"),
         }
         if "legend" in files:

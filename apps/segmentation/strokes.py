@@ -387,15 +387,13 @@ def marks_of_box(box, shape) -> np.ndarray:
     """Marks of a box (x0, y0, x1, y1), half open, in pixels: outside is background, inside is open.
 
     A box that covers the whole image leaves a frame of FRAME of its shorter side to the background.
-    Raises InputError for a box that is empty, outside the image, or covers an image too small for a frame.
+    Raises InputError for a box that is empty, or covers an image too small for a frame.
     """
     height, width = shape
     x0, y0, x1, y1 = check_box(box)
     text = f"box {x0},{y0},{x1},{y1}"
     if x1 <= x0 or y1 <= y0:
         raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
-    if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
-        raise InputError(f"{text} exceeds the image, which is {width} wide and {height} high; keep it inside")
     if (x1 - x0, y1 - y0) == (width, height):
         # A generous box may reach all four sides; the frame of the image then serves as background.
         frame = max(1, round(FRAME * min(shape)))

@@ -22,7 +22,6 @@ import numpy as np
 from apps.common.errors import InputError, OutputError
 from apps.common.images import Unsuitable
 from apps.common.suggestions import install
-from apps.common.writing import write_bytes
 from apps.volumes.voxel_geometry import FORMATS, Geometry, unit_of
 
 PACKAGES = {"NIfTI": "nibabel", "NRRD": "SimpleITK", "MetaImage": "SimpleITK", "DICOM": "SimpleITK"}
@@ -80,8 +79,8 @@ def _nifti_geometry(image) -> Geometry:
     return Geometry(tuple(spacing[::-1].tolist()), unit, tuple(origin.tolist()), tuple(direction.ravel().tolist()))
 
 
-def write_nifti(path: Path, labels: np.ndarray, geometry: Geometry, header, nibabel) -> Path:
-    """Write labels (D, H, W), compressed, with the matrices of a header of `read_nifti`, or with a geometry."""
+def encoded_nifti(labels: np.ndarray, geometry: Geometry, header, nibabel) -> bytes:
+    """A compressed file of labels (D, H, W), with the matrices of a header of `read_nifti`, or with a geometry."""
     if header is not None:
         kind = nibabel.Nifti2Image if isinstance(header, nibabel.Nifti2Header) else nibabel.Nifti1Image
         image = kind(labels.T.reshape(header.get_data_shape()), None, header)
@@ -98,7 +97,7 @@ def write_nifti(path: Path, labels: np.ndarray, geometry: Geometry, header, niba
         image.header.set_xyzt_units(UNIT)
     image.set_data_dtype(labels.dtype)
     image.header.set_slope_inter(1, 0)
-    return write_bytes(path, gzip.compress(image.to_bytes(), 6, mtime=0))
+    return gzip.compress(image.to_bytes(), 6, mtime=0)
 
 
 # NRRD and MetaImage
@@ -136,8 +135,8 @@ def read_itk(path: Path, kind: str, itk) -> tuple[np.ndarray, Geometry]:
     return values, Geometry(image.GetSpacing()[::-1], unit or UNIT, image.GetOrigin(), image.GetDirection())
 
 
-def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, itk) -> Path:
-    """Write labels (D, H, W), compressed, with this geometry."""
+def encoded_itk(labels: np.ndarray, geometry: Geometry, kind: str, itk) -> bytes:
+    """A compressed file of labels (D, H, W) with this geometry."""
     image = itk.GetImageFromArray(labels)
     image.SetSpacing(geometry.spacing[::-1])
     image.SetOrigin(geometry.origin)
@@ -148,11 +147,13 @@ def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, itk
             itk.WriteImage(image, str(named), useCompression=True, imageIO=IO[kind])
             written = itk.GetArrayFromImage(itk.ReadImage(str(named), imageIO=IO[kind]))
         if not np.array_equal(written, labels):  # of a full disk it reports nothing
-            raise OutputError(f"--out: cannot write {str(path)!r} (other voxels are read back); free some space")
+            raise OutputError(
+                f"--out: cannot write labels to {folder!r} first (other voxels are read back); free some space"
+            )
         head, empty, data = named.read_bytes().partition(b"\n\n")
     if kind == "NRRD" and geometry.unit != UNIT:
         head += "\nspace units: {0} {0} {0}".format(f'"{geometry.unit}"').encode()
-    return write_bytes(path, head + empty + data)
+    return head + empty + data
 
 
 def _opened(path: Path, kind: str, itk, words: str = ""):

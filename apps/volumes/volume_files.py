@@ -20,17 +20,16 @@ import numpy as np
 from apps.common.errors import InputError
 from apps.common.images import READABLE, images_by_number, load_array, open_file, read_bytes, read_pixels, reading
 from apps.common.stems import suffix_of
-from apps.common.writing import write_bytes
 from apps.volumes.medical_files import (
     data_file_of,
+    encoded_itk,
+    encoded_nifti,
     files_of_folder,
     is_dicom,
     package_of,
     read_dicom,
     read_itk,
     read_nifti,
-    write_itk,
-    write_nifti,
 )
 from apps.volumes.tiff_stacks import is_stack, read_stack, stack_bytes
 from apps.volumes.voxel_geometry import FORMATS, Volume
@@ -110,19 +109,19 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
     return volume
 
 
-def write_labels(path: Path, labels: np.ndarray, volume: Volume) -> Path:
-    """Write labels (D, H, W), uint8 or uint16, in the format and with the geometry of a volume."""
+def encoded_volume(labels: np.ndarray, volume: Volume) -> bytes:
+    """Content of a file of labels (D, H, W), uint8 or uint16, in the format and with the geometry of a volume."""
     kind = WRITTEN.get(volume.kind, volume.kind)
     if kind == "npy":
         buffer = io.BytesIO()
         np.save(buffer, labels)
-        return write_bytes(path, buffer.getvalue())
+        return buffer.getvalue()
     if kind == "TIFF":
-        return write_bytes(path, stack_bytes(labels, volume.header or {}))
-    package = package_of(kind, "--out", path)
+        return stack_bytes(labels, volume.header or {})
+    package = package_of(kind, "--out", Path(f"labels{FORMATS[kind][0]}"))
     if kind == "NIfTI":
-        return write_nifti(path, labels, volume.geometry, volume.header, package)
-    return write_itk(path, labels, volume.geometry, kind, package)
+        return encoded_nifti(labels, volume.geometry, volume.header, package)
+    return encoded_itk(labels, volume.geometry, kind, package)
 
 
 def _read(path: Path, name: str, kind: str) -> Volume:
