@@ -98,8 +98,8 @@ def _serve(chosen, token) -> int:
 def _sources(chosen):
     """The images that the arguments name."""
     from apps.app.image_sources import Source
+    from apps.common.file_kinds import stem_of
     from apps.common.outputs import check_regular_files
-    from apps.common.stems import stem_of
     from apps.run.inputs import companion_of
     from apps.segmentation.segment_command import inputs_of
 

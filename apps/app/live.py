@@ -39,9 +39,9 @@ from apps.app.tabs import Snapshot, Tab
 from apps.common.clock import compiled_kernels
 from apps.common.errors import InputError, OutputError, reason_of
 from apps.common.figures import colour_of
+from apps.common.file_kinds import stem_of
 from apps.common.images import read_bytes
 from apps.common.outputs import is_plain_name
-from apps.common.stems import stem_of
 from apps.segmentation.margins import STEPS
 from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.common.errors import InputError
+from apps.common.file_kinds import stem_of
 from apps.common.images import read_bytes
-from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 
 if TYPE_CHECKING:  # outlines are traced on demand; their module loads numba

@@ -25,9 +25,9 @@ import numpy as np
 
 from apps.common.arguments import pixels_of
 from apps.common.errors import InputError
+from apps.common.file_kinds import is_image
 from apps.common.writing import NO_METADATA, Metadata, write_bytes, write_image  # noqa: F401  (re-exported)
 
-READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".avif", ".ppm", ".pgm", ".gif")
 KEPT_PIXELS = 4_000_000  # an RGB image of 8 bits with more is kept as uint8
 FORMATS = "PNG, JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM"  # for messages; AVIF requires Pillow 11.3 or later
 TIFF_MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -49,7 +49,7 @@ def by_number(path: Path) -> list:
 
 def images_by_number(folder: Path) -> list[Path]:
     """The images of a folder, by the numbers in their names."""
-    inside = (path for path in folder.iterdir() if path.suffix.lower() in READABLE and not path.name.startswith("."))
+    inside = (path for path in folder.iterdir() if is_image(path) and not path.name.startswith("."))
     return sorted(inside, key=by_number)
 
 

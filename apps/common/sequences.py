@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from apps.common.file_kinds import ANIMATED, IMAGES, TIFF
 from apps.common.images import (
-    READABLE,
     InputError,
     Unsuitable,
     images_by_number,
@@ -36,7 +36,6 @@ from apps.common.images import (
 from apps.common.suggestions import install
 from apps.common.writing import created, write_bytes
 
-ANIMATED = (".gif", ".png", ".webp")  # suffixes of image files that may contain several frames
 DEFAULT_RATE = 10.0  # frames per second, if the container does not specify a rate
 VIDEO_FORMATS = (  # names in FFmpeg
     "asf,avi,dv,flv,h264,hevc,ivf,m4v,matroska,webm,mjpeg,mov,mp4,m4a,3gp,3g2,mj2,mpeg,mpegts,mpegvideo,mxf,ogg,"
@@ -92,11 +91,11 @@ def open_sequence(path, name: str = "input") -> Sequence:
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return _frames_of(_load(path, name), path, name)
-    if suffix in (".tif", ".tiff"):
+    if suffix in TIFF:
         return _tiff(path, name)
     if suffix == ".gif" or (suffix in ANIMATED and not is_single_image(path)):
         return _animation(path, name)
-    if suffix in READABLE:
+    if suffix in IMAGES:
         raise InputError(f"{name}: {str(path)!r} is a single image; pass a video, a folder of frames or a stack")
     return _video(path, name)
 
@@ -105,7 +104,7 @@ def is_single_image(path) -> bool:
     """Return whether a file has the suffix of an image and contains a single frame, as far as can be determined."""
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in READABLE or suffix in (".tif", ".tiff", ".gif") or not os.path.isfile(path):
+    if suffix not in IMAGES or suffix in (*TIFF, ".gif") or not os.path.isfile(path):
         return False
     if suffix not in ANIMATED:
         return True

@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 
 from apps.common.clock import shown_seconds
+from apps.common.file_kinds import stem_of
 from apps.common.images import check_same_size, read_codes, read_image, read_photograph, write_image
-from apps.common.stems import stem_of
 from apps.denoising import DATA
 from apps.run.inputs import Job, image_items, images_of, job_of
 from apps.run.program import Program, Work, report_of

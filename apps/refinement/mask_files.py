@@ -12,11 +12,10 @@ import numpy as np
 
 from apps.common.annotations import MAX_SIDE, annotated_images, is_coco, keys_of, mask_of_segmentation, read_json
 from apps.common.errors import InputError
+from apps.common.file_kinds import ARRAYS, is_image, stem_of
 from apps.common.images import by_number, read_bytes
 from apps.common.outputs import files_in
-from apps.common.stems import stem_of
-from apps.run.inputs import is_image_name
-from apps.segmentation.masks import ARRAYS, values_in
+from apps.segmentation.masks import values_in
 
 
 def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.ndarray, str]:
@@ -35,7 +34,7 @@ def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.
 def _of_folder(path: Path, option: str) -> np.ndarray:
     """Masks (K, h, w) of a folder."""
     shown = [one for one in files_in(path, option) if not one.name.startswith(".")]
-    files = [one for one in shown if one.suffix.lower() in ARRAYS or is_image_name(one)]
+    files = [one for one in shown if one.suffix.lower() in ARRAYS or is_image(one)]
     if not files:
         raise InputError(f"{option}: folder {str(path)!r} holds no mask (.png, .tif, .npy, ...); one per object")
     ordered = sorted(files, key=by_number)

@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from apps.common.errors import InputError
-from apps.common.stems import stem_of
+from apps.common.file_kinds import stem_of
 from apps.refinement import KINDS
 from apps.run.inputs import Job, find_by_stem, image_items, images_of
 from apps.run.program import Program, Work

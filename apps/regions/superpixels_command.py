@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from apps.common.clock import shown_seconds
+from apps.common.file_kinds import stem_of
 from apps.common.images import InputError, read_photograph, write_image
-from apps.common.stems import stem_of
 from apps.regions import REGIONS, REGULARITY
 from apps.run.inputs import Job, image_items, images_of, job_of
 from apps.run.program import Program, Work, report_of

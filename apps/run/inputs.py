@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from apps.common.command import spelled
 from apps.common.errors import InputError
-from apps.common.images import READABLE
+from apps.common.file_kinds import IMAGES, is_image, stem_of
 from apps.common.outputs import files_in, is_same_file
-from apps.common.stems import stem_of
 
 
 class Item(NamedTuple):
@@ -45,11 +44,6 @@ class Pair:
     truth: Path | None
 
 
-def is_image_name(path: Path) -> bool:
-    """Whether the suffix of a file is one of an image."""
-    return path.suffix.lower() in READABLE
-
-
 def images_of(chosen: Namespace) -> tuple[list[Path], bool]:
     """The images of `chosen.image`, named or in a folder named, and whether to process them as a batch.
 
@@ -74,7 +68,7 @@ def image_items(images: Iterable[Path], job: Callable[[Path], object]) -> list[I
     return [Item(stem_of(path), str(path), partial(job, path)) for path in images]
 
 
-def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=is_image_name) -> list[Path]:
+def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=is_image) -> list[Path]:
     """The images of a folder, or the paths for which `accepts(path)`, in order of name.
 
     Raises InputError if there are fewer than `minimum`.
@@ -84,7 +78,7 @@ def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=i
         return inside
     if inside:
         raise InputError(f"{argument}: folder {str(folder)!r} holds one image; two or more are needed")
-    needed = f"({', '.join(READABLE[:5])}, ...)" if minimum == 1 else "; two or more are needed"
+    needed = f"({', '.join(IMAGES[:5])}, ...)" if minimum == 1 else "; two or more are needed"
     raise InputError(f"{argument}: folder {str(folder)!r} holds no image{' ' * (minimum == 1)}{needed}")
 
 

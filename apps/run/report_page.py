@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
-from apps.common.images import READABLE
+from apps.common.file_kinds import is_image
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
 from apps.run.records import RECORD
@@ -105,7 +105,7 @@ def _thumbnail(report: Mapping, folder: Path) -> dict | None:
     from PIL import Image
 
     for kind, path in _files(report):
-        if kind.endswith("labels") or Path(path).suffix.lower() not in READABLE:  # numbers would look black
+        if kind.endswith("labels") or not is_image(Path(path)):  # numbers would look black
             continue
         try:
             with Image.open(path) as image:

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from apps.common.annotations import annotated_images, is_coco, is_key, keys_of, last_part, read_json
 from apps.common.errors import InputError
+from apps.common.file_kinds import stem_of
 from apps.common.images import read_bytes
 from apps.common.outputs import files_in
-from apps.common.stems import stem_of
 
 SUFFIXES = (".json", ".txt")
 KINDS = "COCO or {NAME: [[x0, y0, x1, y1], ...]} (.json), or YOLO (.txt)"

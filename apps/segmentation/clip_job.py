@@ -10,21 +10,20 @@ from typing import Any
 from apps.common.clock import Clock
 from apps.common.command import passed
 from apps.common.errors import print_error
+from apps.common.file_kinds import VIDEOS, stem_of
 from apps.common.images import InputError, as_floats, check_same_size, images_by_number, to_bytes, write_image
-from apps.common.stems import stem_of
 from apps.run.inputs import Job, check_out_is_not_input, image_items
 from apps.run.program import Work, frame_bar, report_of
 from apps.segmentation.location import FILES, LOCATING, check_options
 from apps.segmentation.result_files import kinds_of
 from apps.segmentation.strokes import parse_box
 
-SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
 MIN_DIGITS = 4  # of a frame's number in the names of results
 
 
 def is_clip(name: str) -> bool:
     """Whether a name is that of a video file."""
-    return Path(name).suffix.lower() in SUFFIXES and not os.path.isdir(name)
+    return Path(name).suffix.lower() in VIDEOS and not os.path.isdir(name)
 
 
 def plan(chosen) -> Work:

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.common.arguments import array_of
+from apps.common.file_kinds import ARRAYS
 from apps.common.images import InputError, as_integers, check_same_size, pixels_in
 from apps.common.rectangles import Rectangle, bounds, widened
 from apps.segmentation.image_sizes import enlarged, means
 from apps.segmentation.marks import is_inside
 from apps.segmentation.strokes import grey_levels
 
-ARRAYS = (".npy", ".npz")
 MAX_ODD_SHARE = 0.1  # of the bright pixels whose colour differs from the mask's; a file with more is not a mask
 CERTAIN = 3.0  # nats of a typical sure pixel: wrong in one of 20 cases
 LEAST = 1e-4  # probabilities are clipped to it, so that no logit is infinite

@@ -12,6 +12,7 @@ import numpy as np
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.annotations import TOLERANCE, Annotation, encoded_annotations, merged_coco
 from apps.common.errors import InputError
+from apps.common.file_kinds import TIFF
 from apps.common.images import read_bytes
 from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
 from apps.segmentation.marks import label_values
@@ -24,7 +25,6 @@ KINDS = {  # of files, by what is found: those written by default, and further o
 }
 ALL_KINDS = tuple(dict.fromkeys(kind for kinds in KINDS.values() for part in kinds for kind in part))
 MERGED = ("coco", "coco-rle")  # annotations that a batch also writes as one file
-TIFF = (".tif", ".tiff")
 NOTHING: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 
 

@@ -61,7 +61,7 @@ from typing import Any
 from apps.common.annotations import TOLERANCE
 from apps.common.command import passed, spelled, three_numbers
 from apps.common.errors import InputError
-from apps.common.stems import stem_of, suffix_of
+from apps.common.file_kinds import VOLUME_OF, is_image, stem_of, suffix_of
 from apps.run.inputs import (
     Job,
     check_out_is_not_input,
@@ -69,7 +69,6 @@ from apps.run.inputs import (
     companion_of,
     image_items,
     images_in,
-    is_image_name,
 )
 from apps.run.program import Program, Work
 from apps.segmentation import BAND, KEEP, clip_job, segment_job
@@ -78,7 +77,7 @@ from apps.segmentation.location import OPTIONS, check_files, check_location, che
 from apps.segmentation.result_files import ALL_KINDS, kinds_of, merged_files, write_merged
 from apps.segmentation.segment_job import look_first
 from apps.segmentation.strokes import ENCODINGS, parse_box
-from apps.volumes.volume_files import FORMAT_OF, further_files, is_volume, kind_of
+from apps.volumes.volume_files import further_files, is_volume, kind_of
 
 
 def _add_options(options) -> None:
@@ -187,7 +186,7 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
 
 
 def _is_input_of_folder(path: Path) -> bool:
-    return is_image_name(path) or FORMAT_OF.get(suffix_of(path)) in ("NIfTI", "NRRD", "MetaImage")
+    return is_image(path) or VOLUME_OF.get(suffix_of(path)) in ("NIfTI", "NRRD", "MetaImage")
 
 
 def _job(path: Path, chosen, boxes, many: bool) -> Job:

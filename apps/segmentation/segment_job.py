@@ -15,8 +15,8 @@ import numpy as np
 from apps.common.annotations import TOLERANCE
 from apps.common.clock import shown_seconds
 from apps.common.errors import InputError, print_error
+from apps.common.file_kinds import stem_of
 from apps.common.images import check_same_size, read_photograph, to_bytes, write_bytes
-from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.run.inputs import Job
 from apps.run.program import mean_scores, report_of

@@ -7,18 +7,18 @@ import numpy as np
 
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.errors import InputError
-from apps.common.stems import suffix_of
+from apps.common.file_kinds import TIFF, VOLUMES, suffix_of
 from apps.common.writing import write_bytes
 from apps.segmentation.marks import label_values
-from apps.segmentation.result_files import TIFF, encoded_result
+from apps.segmentation.result_files import encoded_result
 from apps.volumes.volume_files import encoded_volume
-from apps.volumes.voxel_geometry import FORMATS, Geometry, Volume
+from apps.volumes.voxel_geometry import Geometry, Volume
 
 KINDS = ("mask", "cutout", "labels", *ANNOTATIONS)
 VOLUME_KINDS = ("mask", "labels")
 UNIT, ORIGIN, AXES = "mm", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)  # of arrays
 # Formats of volumes that need no header of a file that was read.
-_FORMAT_OF = {suffixes[0]: kind for kind, suffixes in FORMATS.items() if kind != "DICOM"}
+_FORMAT_OF = {suffixes[0]: kind for kind, suffixes in VOLUMES.items() if kind != "DICOM"}
 
 
 def export_image(

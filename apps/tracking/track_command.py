@@ -27,8 +27,8 @@ import numpy as np
 
 from apps.common.clock import Clock, shown_seconds
 from apps.common.command import spelled
+from apps.common.file_kinds import stem_of
 from apps.common.images import InputError, write_image
-from apps.common.stems import stem_of
 from apps.run.inputs import check_out_is_not_input, check_unique_names, image_items
 from apps.run.program import Program, Work, frame_bar, report_of
 from apps.tracking import DETECTORS, LINKERS, THRESHOLD

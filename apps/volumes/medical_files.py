@@ -20,9 +20,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from apps.common.errors import InputError, OutputError
+from apps.common.file_kinds import VOLUMES
 from apps.common.images import Unsuitable
 from apps.common.suggestions import install
-from apps.volumes.voxel_geometry import FORMATS, Geometry, unit_of
+from apps.volumes.voxel_geometry import Geometry, unit_of
 
 PACKAGES = {"NIfTI": "nibabel", "NRRD": "SimpleITK", "MetaImage": "SimpleITK", "DICOM": "SimpleITK"}
 IO = {"NRRD": "NrrdImageIO", "MetaImage": "MetaImageIO", "DICOM": "GDCMImageIO"}
@@ -142,7 +143,7 @@ def encoded_itk(labels: np.ndarray, geometry: Geometry, kind: str, itk) -> bytes
     image.SetOrigin(geometry.origin)
     image.SetDirection(geometry.direction)
     with TemporaryDirectory() as folder:
-        named = Path(folder) / f"labels{FORMATS[kind][0]}"
+        named = Path(folder) / f"labels{VOLUMES[kind][0]}"
         with _itk_errors():
             itk.WriteImage(image, str(named), useCompression=True, imageIO=IO[kind])
             written = itk.GetArrayFromImage(itk.ReadImage(str(named), imageIO=IO[kind]))

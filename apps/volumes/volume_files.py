@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.errors import InputError
-from apps.common.images import READABLE, images_by_number, load_array, open_file, read_bytes, read_pixels, reading
-from apps.common.stems import suffix_of
+from apps.common.file_kinds import IMAGES, VOLUME_OF, VOLUMES, is_image, suffix_of
+from apps.common.images import images_by_number, load_array, open_file, read_bytes, read_pixels, reading
 from apps.volumes.medical_files import (
     data_file_of,
     encoded_itk,
@@ -32,24 +32,23 @@ from apps.volumes.medical_files import (
     read_nifti,
 )
 from apps.volumes.tiff_stacks import is_stack, read_stack, stack_bytes
-from apps.volumes.voxel_geometry import FORMATS, Volume
+from apps.volumes.voxel_geometry import Volume
 
-FORMAT_OF = {suffix: kind for kind, suffixes in FORMATS.items() for suffix in suffixes}
 WRITTEN = {"DICOM": "NIfTI", "slices": "TIFF"}  # format of labels, if it is another one
 
 
 def kind_of(path: Path, folder: bool = False) -> str | None:
-    """Format of a volume, a key of FORMATS, by its name and first bytes; None if it is none, or a folder of images.
+    """Format of a volume, a key of VOLUMES, by its name and first bytes; None if it is none, or a folder of images.
 
     With `folder`, a folder of images is the "slices" of a volume.
     """
     if os.path.isdir(path):
         inside = [one for one in path.iterdir() if not one.name.startswith(".")]
-        if not any(one.suffix.lower() in READABLE for one in inside) and any(map(is_dicom, inside)):
+        if not any(map(is_image, inside)) and any(map(is_dicom, inside)):
             return "DICOM"
         return "slices" if folder else None
     suffix = suffix_of(path)
-    return FORMAT_OF.get(suffix) or ("DICOM" if suffix not in READABLE and is_dicom(path) else None)
+    return VOLUME_OF.get(suffix) or ("DICOM" if suffix not in IMAGES and is_dicom(path) else None)
 
 
 def is_volume(path: Path, folder: bool = False) -> bool:
@@ -63,7 +62,7 @@ def result_suffix(path: Path, folder: bool = False) -> str:
     if path.name.lower().endswith((".ome.tif", ".ome.tiff")):
         return ".ome.tif"
     kind = kind_of(path, folder) or "TIFF"
-    return FORMATS[WRITTEN.get(kind, kind)][0]
+    return VOLUMES[WRITTEN.get(kind, kind)][0]
 
 
 def further_files(path: Path) -> tuple[Path, ...]:
@@ -118,7 +117,7 @@ def encoded_volume(labels: np.ndarray, volume: Volume) -> bytes:
         return buffer.getvalue()
     if kind == "TIFF":
         return stack_bytes(labels, volume.header or {})
-    package = package_of(kind, "--out", Path(f"labels{FORMATS[kind][0]}"))
+    package = package_of(kind, "--out", Path(f"labels{VOLUMES[kind][0]}"))
     if kind == "NIfTI":
         return encoded_nifti(labels, volume.geometry, volume.header, package)
     return encoded_itk(labels, volume.geometry, kind, package)

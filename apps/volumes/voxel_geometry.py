@@ -9,15 +9,6 @@ from typing import Any
 
 import numpy as np
 
-# Suffixes of the formats; labels of a volume have the first one of its format, of DICOM that of NIfTI.
-FORMATS = {
-    "npy": (".npy",),
-    "TIFF": (".tif", ".tiff", ".ome.tif", ".ome.tiff"),
-    "NIfTI": (".nii.gz", ".nii"),
-    "NRRD": (".nrrd", ".nhdr"),
-    "MetaImage": (".mha", ".mhd"),
-    "DICOM": (".dcm", ".ima", ".dicom"),
-}
 TOLERANCE = 0.1  # of a voxel's shortest side: by how much spacing, origin or direction may displace a corner
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "nm": 1e-9, "Å": 1e-10, "inch": 0.0254}
 SPELLINGS: dict[str, str | None] = {  # in lower case
@@ -88,7 +79,7 @@ class Volume:
     values : ndarray, shape (D, H, W)
         Values as stored, in native byte order.
     kind : str
-        Format, a key of FORMATS, or "slices" for a folder of images.
+        Format, a key of VOLUMES of `apps.common.file_kinds`, or "slices" for a folder of images.
     geometry : Geometry or None
         None if the file states no geometry.
     header : object or None

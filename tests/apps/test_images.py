@@ -14,12 +14,8 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.common.images import (
-    READABLE,
-    InputError,
-    read_bytes,
-    read_image,
-)
+from apps.common.file_kinds import IMAGES
+from apps.common.images import InputError, read_bytes, read_image
 from apps.run.inputs import images_in
 
 RANDOM = np.random.default_rng(1)
@@ -175,7 +171,7 @@ def test_what_is_no_single_image_has_its_remedy(tmp_path, name):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("suffix", sorted(READABLE))
+@pytest.mark.parametrize("suffix", sorted(IMAGES))
 def test_every_format_of_a_folder_is_read_and_named_in_errors(tmp_path, suffix):
     flat = np.full((16, 16), 200, np.uint8)
     Image.fromarray(flat).save(tmp_path / f"a{suffix}")
