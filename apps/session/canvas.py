@@ -12,7 +12,7 @@ polyline.  A record changes only its own region; removing it paints the earlier 
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from gridcut.device import kernel
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
 FIRM = 512  # a power of two above all labels
 BLOCK = 4096  # segments that are painted in one call, so that the caller can be interrupted between blocks
+
+Painter = Callable[[np.ndarray, Rectangle], None]  # changes the layer in a part of the grid
+Placed = tuple[Rectangle, Painter]  # a record: the region that it may change, and what it does there
 
 
 class Change:
@@ -85,7 +88,7 @@ class Canvas:
     def _clear(self) -> None:
         self._layer = np.full(self.shape, OPEN, np.int16)
         self._boxes: list[Rectangle] = []  # outside of which all is background
-        self._regions: list[Rectangle] = []  # that the records may change
+        self._placed: list[Placed] = []  # the records
         self.objects = objects_of(())
         self._set_locks({})
         self.records: Sequence[Record] | None = ()  # None while they are being changed, and after an exception then
@@ -93,10 +96,6 @@ class Canvas:
     def all_marks(self) -> np.ndarray:
         """The marks of the grid: a label, or OPEN; int16, a copy."""
         return self._marks(self._whole)
-
-    def marks_now(self) -> np.ndarray:
-        """As `all_marks`, but not to be changed, nor to be read after the records have changed: no copy if possible."""
-        return self._marks(self._whole) if self._boxes or self.objects.locked else self._layer
 
     def marks_in_slice(self, axis: int, index: int) -> np.ndarray:
         """The marks of a slice of a volume, two axes."""
@@ -112,18 +111,22 @@ class Canvas:
             self._clear()
         before, self.records = self.records, None
         kept = common_length(before, records)
-        added = [(record, self._region_of(record)) for record in records[kept:]]
-        removed = self._regions[kept:]
-        region = _hull([*removed, *(part for _, part in added)], self.shape)
+        added, removed = [self._place(record) for record in records[kept:]], self._placed[kept:]
+        region = _hull([*removed, *added], self.shape)
         objects = objects_of(records)
         boxes, locks = objects.boxes, objects.locked
         if (boxes or self._boxes) and len(self.shape) == 2:  # what is outside of all may change everywhere
             region = self._whole
         marks = self._marks(region)
-        if removed:
-            self._take_back(records[:kept], _hull(removed, self.shape))
-        for record, part in added:
-            self._add(record, part)
+        del self._placed[kept:]
+        if removed:  # paint the earlier ones again, from the last `Clear` on
+            first, where = kept - len(after_clear(records[:kept])), _hull(removed, self.shape)
+            self._layer[where] = OPEN
+            for part, change in self._placed[first:]:
+                self._apply(change, _both(where, part))
+        for part, change in added:
+            self._apply(change, part)
+        self._placed += added
         if locks != self.objects.locked:
             self._set_locks(locks)
         self.objects = objects
@@ -153,13 +156,6 @@ class Canvas:
         if locks:
             self.closed = at_centres(paste(np.zeros(self._full, np.uint8), locks.values()), self.shape) > 0
 
-    def _add(self, record: Record, region: Rectangle) -> None:
-        """Apply a record."""
-        if isinstance(record, Clear):
-            self._layer[:] = OPEN
-        self._apply(record, region)
-        self._regions.append(region)
-
     def _marks(self, region: Rectangle) -> np.ndarray:
         marks = self._layer[region].copy()
         if self._boxes:
@@ -175,33 +171,25 @@ class Canvas:
             np.copyto(marks, OPEN, where=self.closed[region] | is_locked.view(bool))
         return marks
 
-    def _take_back(self, records: Sequence[Record], region: Rectangle) -> None:
-        """Remove the records after these; the region contains all that they changed."""
-        del self._regions[len(records) :]
-        first = len(records) - len(after_clear(records))
-        self._layer[region] = OPEN
-        for record, part in zip(records[first:], self._regions[first:], strict=True):
-            self._apply(record, _both(region, part))
+    def _apply(self, change: Painter, region: Rectangle) -> None:
+        if all(part.start < part.stop for part in region):
+            change(self._layer[region], region)
 
-    def _region_of(self, record: Record) -> Rectangle:
-        """The region that a record may change."""
-        if isinstance(record, Describe | Patch):
-            return tuple(slice(0, 0) for _ in self.shape)
-        return placed(record, self.shape, self._full, self._spacing)[0] if isinstance(record, Stroke) else self._whole
+    def _place(self, record: Record) -> Placed:
+        """The region that a record may change, and what it does to the layer in a part of it."""
+        if isinstance(record, Stroke):
+            region, paint = placed(record, self.shape, self._full, self._spacing)
+            return region, partial(paint, OPEN if record.label is None else record.label)
 
-    def _apply(self, record: Record, region: Rectangle) -> None:
-        """Apply a stroke, marks or a removal to a region; other records change no marks."""
-        if any(part.start >= part.stop for part in region):
-            return
-        if isinstance(record, Marks):
-            marks = reduced_marks(record.marks, self.shape)[region]
-            np.copyto(self._layer[region], marks, where=marks != OPEN)
-        elif isinstance(record, Delete):
-            layer = self._layer[region]
-            layer[layer == record.label] = OPEN
-        elif isinstance(record, Stroke):
-            _, paint = placed(record, self.shape, self._full, self._spacing)
-            paint(self._layer[region], region, OPEN if record.label is None else record.label)
+        def change(layer: np.ndarray, region: Rectangle) -> None:
+            if isinstance(record, Marks):
+                marks = reduced_marks(record.marks, self.shape)[region]
+                np.copyto(layer, marks, where=marks != OPEN)
+            elif isinstance(record, Clear | Delete):
+                layer[(layer == record.label) if isinstance(record, Delete) else ...] = OPEN
+
+        is_seen = not isinstance(record, Describe | Patch)
+        return (self._whole if is_seen else tuple(slice(0, 0) for _ in self.shape)), change
 
     def region_of_box(self, box: tuple[int, ...]) -> Rectangle:
         """A box in pixels of this grid; pixels completely outside of the box are outside."""
@@ -220,37 +208,39 @@ class Overlay(Canvas):
 
     def paste(self, labels: np.ndarray) -> None:
         """Write the pixels to labels (H, W), in place."""
-        parts = [part for part, one in zip(self._regions, self.records or (), strict=True) if isinstance(one, Patch)]
-        whole = _hull(parts, self.shape)
+        placed = zip(self._placed, self.records or (), strict=True)
+        patches = [one for one, record in placed if isinstance(record, Patch)]
+        parts, whole = [part for part, _ in patches], _hull(patches, self.shape)
         for part in parts if sum(map(area, parts)) < area(whole) else [whole]:
             layer = self._layer[part]
             np.copyto(labels[part], layer & (FIRM - 1), where=layer != OPEN)
 
-    def _region_of(self, record: Record) -> Rectangle:
-        if not isinstance(record, Patch):
-            return super()._region_of(record)
-        x0, y0, x1, y1 = record.box
-        return slice(y0, y1), slice(x0, x1)
-
-    def _apply(self, record: Record, region: Rectangle) -> None:
-        layer = self._layer[region]
+    def _place(self, record: Record) -> Placed:
+        region, paint = super()._place(replace(record, label=None) if isinstance(record, Stroke) else record)
         if isinstance(record, Patch):
-            values = record.pixels.values()[relative(region, self._region_of(record))].astype(np.int16) - np.int16(1)
-            taken = (values != OPEN) & (record.is_firm | (layer < FIRM))
-            np.copyto(layer, values + np.int16(FIRM * record.is_firm), where=taken)
-        elif isinstance(record, Delete):
-            layer[layer % FIRM == record.label] = OPEN
-        elif isinstance(record, Stroke):
-            before = layer.copy()
-            super()._apply(replace(record, label=2 * FIRM), region)
-            is_kept = (layer != 2 * FIRM) | ((before >= FIRM) & (record.label is not None))
-            layer[...] = np.where(is_kept, before, np.int16(OPEN))
+            x0, y0, x1, y1 = record.box
+            region = slice(y0, y1), slice(x0, x1)
+
+        def change(layer: np.ndarray, part: Rectangle) -> None:
+            if isinstance(record, Patch):
+                values = record.pixels.values()[relative(part, region)].astype(np.int16) - np.int16(1)
+                taken = (values != OPEN) & (record.is_firm | (layer < FIRM))
+                np.copyto(layer, values + np.int16(FIRM * record.is_firm), where=taken)
+            elif isinstance(record, Delete):
+                layer[layer % FIRM == record.label] = OPEN
+            else:
+                before = layer.copy()
+                paint(layer, part)
+                if isinstance(record, Stroke) and record.label is not None:
+                    np.copyto(layer, before, where=before >= FIRM)
+
+        return region, change
 
 
 def placed(
     stroke: Stroke, shape: Sequence[int], full: Sequence[int], spacing=None
-) -> tuple[Rectangle, Callable[[np.ndarray, Rectangle, int], None]]:
-    """The region of a grid that a stroke may change, and a function that writes a value to its pixels of a region."""
+) -> tuple[Rectangle, Callable[[int, np.ndarray, Rectangle], None]]:
+    """The region of a grid that a stroke may change, and a function that writes a value to its pixels of a part."""
     row, column = (axis for axis in range(len(shape)) if axis != stroke.axis)
     down, across = shape[row] / full[row], shape[column] / full[column]
     aspect = 1.0 if spacing is None else spacing[row] / spacing[column]
@@ -263,7 +253,7 @@ def placed(
     if stroke.axis is not None:
         sides[stroke.axis] = slice(stroke.slice, (stroke.slice or 0) + 1)
 
-    def paint(layer: np.ndarray, region: Rectangle, value: int) -> None:
+    def paint(value: int, layer: np.ndarray, region: Rectangle) -> None:
         plane, start = layer if stroke.axis is None else layer.squeeze(stroke.axis), (region[row], region[column])
         for first in range(0, max(1, len(x) - 1), BLOCK):
             part = slice(first, first + BLOCK + 1)
@@ -276,33 +266,65 @@ def placed(
 def paint_kernel(plane, top, left, x, y, radius, aspect, value):
     """Write `value` to the pixels of a plane within the radius of a polyline; the plane starts at (top, left).
 
-    Rows are `aspect` times as high as columns are wide.  Of each row, the columns near the part of the segment that is
-    within the radius of the row are visited.
+    Rows are `aspect` times as high as columns are wide.  What a segment covers of a row is one run of pixels, at the
+    place of the row that is nearest to it.  The last run of each row is extended, and written when another one begins.
     """
     rows, columns = plane.shape
+    begun, ended = np.zeros(rows, np.int64), np.full(rows, -1, np.int64)  # first and last column of the run
     for k in range(max(1, len(x) - 1)):
         last = min(k + 1, len(x) - 1)
         run, fall = x[last] - x[k], (y[last] - y[k]) * aspect
-        square = run * run + fall * fall
         first_row = int(np.floor(min(y[k], y[last]) - radius / aspect)) - top
         last_row = int(np.floor(max(y[k], y[last]) + radius / aspect)) - top
+        if min(x[k], x[last]) - radius > left + columns or max(x[k], x[last]) + radius < left:
+            continue
         for row in range(max(0, first_row), min(rows, last_row + 1)):
             down = (row + top + 0.5 - y[k]) * aspect
-            ends = (0.0, run)
-            if fall != 0.0:
-                ends = run * _share((down - radius) / fall), run * _share((down + radius) / fall)
-            first = int(np.floor(x[k] + min(ends) - radius)) - left
-            stop = int(np.floor(x[k] + max(ends) + radius)) + 1 - left
-            for column in range(max(0, first), min(columns, stop)):
-                if plane[row, column] != value:
-                    across = column + left + 0.5 - x[k]
-                    along = _share((across * run + down * fall) / square) if square > 0.0 else 0.0
-                    if (across - along * run) ** 2 + (down - along * fall) ** 2 <= radius * radius:
-                        plane[row, column] = value
+            column = int(np.floor(x[k] - 0.5 + run * _share(down / fall if fall != 0.0 else 0.0)))
+            if not _is_near(column + 0.5 - x[k], down, run, fall, radius):
+                column += 1
+                if not _is_near(column + 0.5 - x[k], down, run, fall, radius):
+                    continue
+            if not begun[row] <= column <= ended[row]:
+                _fill(plane[row], begun[row] - left, ended[row] - left, value)
+                begun[row] = ended[row] = column
+            begun[row] = _last_near(begun[row], -1, x[k], down, run, fall, radius)
+            ended[row] = _last_near(ended[row], 1, x[k], down, run, fall, radius)
+    for row in range(rows):
+        _fill(plane[row], begun[row] - left, ended[row] - left, value)
     for k in range(len(x)):
         row, column = int(np.floor(y[k])) - top, int(np.floor(x[k])) - left
         if 0 <= row < rows and 0 <= column < columns:
             plane[row, column] = value
+
+
+@kernel
+def _fill(line, first, last, value):
+    """Write a value to the columns of a row, as far as there are some."""
+    for column in range(max(0, first), min(len(line), last + 1)):
+        line[column] = value
+
+
+@kernel
+def _last_near(column, way, start, down, run, fall, radius):
+    """The last column from this one on that is within the radius, or this one."""
+    step = way
+    while _is_near(column + step + 0.5 - start, down, run, fall, radius):
+        column += step
+        step *= 2
+    while step != way:
+        step //= 2
+        if _is_near(column + step + 0.5 - start, down, run, fall, radius):
+            column += step
+    return column
+
+
+@kernel
+def _is_near(across, down, run, fall, radius):
+    """Whether a place, relative to the start of a segment, is within the radius of it."""
+    square = run * run + fall * fall
+    along = _share((across * run + down * fall) / square) if square > 0.0 else 0.0
+    return (across - along * run) ** 2 + (down - along * fall) ** 2 <= radius * radius
 
 
 @kernel
@@ -317,8 +339,9 @@ def _both(one: Rectangle, other: Rectangle) -> Rectangle:
     return tuple(slice(start, max(start, stop)) for start, stop in pairs)
 
 
-def _hull(regions: list[Rectangle], shape) -> Rectangle:
-    """The smallest region that contains all; an empty one for none."""
-    if not regions:
+def _hull(records: list[Placed], shape) -> Rectangle:
+    """The smallest region that contains those of all records; an empty one for none."""
+    if not records:
         return tuple(slice(0, 0) for _ in shape)
-    return tuple(slice(min(p.start for p in parts), max(p.stop for p in parts)) for parts in zip(*regions, strict=True))
+    sides = zip(*(region for region, _ in records), strict=True)
+    return tuple(slice(min(p.start for p in parts), max(p.stop for p in parts)) for parts in sides)

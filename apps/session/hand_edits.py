@@ -273,5 +273,5 @@ def painted(stroke: Stroke, shape: Sequence[int]) -> tuple[Rectangle, np.ndarray
     """The pixels of a stroke in an image (H, W), bool in a part of it, which is empty outside of the image."""
     region, paint = placed(stroke, shape, shape)
     plane = np.zeros([side.stop - side.start for side in region], np.int16)
-    paint(plane, region, 1)
+    paint(1, plane, region)
     return region, plane > 0

@@ -138,7 +138,7 @@ class ImageAnswers:
 
     def terms_of(self, label: int, where: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Costs of all other labels and of an object, int32, at an index of the answer grid; 0 without them."""
-        marks = self._canvas.marks_now()[where]
+        marks = self._canvas.all_marks()[where]
         costs = self._cut.costs
         if self._models is None or costs is None or label not in costs.values:
             return np.zeros(marks.shape, np.int32), np.zeros(marks.shape, np.int32)
@@ -205,7 +205,7 @@ class ImageAnswers:
 
     def _load_first(self) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
-        marks = self._canvas.marks_now()
+        marks = self._canvas.all_marks()
         hints = hints_of(marks, self._start, self._keep, self._mask)
         if self._mask is None or hints.is_single:  # what is in a box takes too long
             hints = replace(hints, boxes={})
@@ -258,7 +258,7 @@ class ImageAnswers:
 
     def _use(self, models: Models, shown: Shown | None, few: np.ndarray, records: Sequence[Record]) -> None:
         """Show what was found for the marks `few`, and answer with its models, unless they lack a newer label."""
-        now = self._canvas.marks_now()  # parts of a stroke that is not final may have been added
+        now = self._canvas.all_marks()  # parts of a stroke that is not final may have been added
         where = np.nonzero(now != few)
         if not {*labels_in(now)} <= {*models.values}:
             return
@@ -277,7 +277,7 @@ class ImageAnswers:
 
     def kept(self, labels: np.ndarray, size: int = 1) -> np.ndarray:
         """The labels of a cut, of the parts to keep; parts and holes of fewer pixels go, unless they are marked."""
-        hints = hints_of(self._canvas.marks_now(), self._start, self._keep, self._mask)
+        hints = hints_of(self._canvas.all_marks(), self._start, self._keep, self._mask)
         labels = keep_parts(labels, hints.anchors, hints.keep)
         return labels if size <= 1 or self._keep == "all" else tidied(labels, hints.anchors, size)
 
