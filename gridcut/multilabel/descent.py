@@ -177,6 +177,8 @@ class State:
 
     def _touch(self, cells: np.ndarray) -> None:
         """Note a change at some cells, which concerns the labels at them, and those next to them along edges."""
+        if not self.swapped:
+            return  # only swaps that have been made ask whether something has changed since
         self.changes += 1
         label, arcs = self.field.label, self.layout.arcs
         self.touched[label[cells]] = self.changes
