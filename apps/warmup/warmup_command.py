@@ -19,20 +19,11 @@ import shutil
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
 
 from apps.common.command import parsed, parser
 from apps.common.errors import SOME_FAILED, InputError, print_error, print_lines
-
-
-class Outcome(NamedTuple):
-    """Result of a job: an error message or "", and {file name of a kernel: its origin}."""
-
-    error: str
-    origins: dict[str, str]
 
 
 def run(argv) -> int:
@@ -57,10 +48,9 @@ def run(argv) -> int:
     jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.JOBS)
     origins: dict = {}
     errors: list = []
-    for outcome in _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet):
-        for name, origin in outcome.origins.items():
-            origins[name] = origin if origins.get(name) != "compiled" else "compiled"
-        errors += [outcome.error] if outcome.error else []
+    for error, found in _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet):
+        origins |= {name: origin for name, origin in found.items() if origins.get(name) != "compiled"}
+        errors += [error] if error else []
     for error in errors:
         print_error(f"cutmatch warmup: {error}")
     folder = cache_folder()
@@ -86,13 +76,11 @@ def _check_portable() -> None:
         raise InputError(f"--portable: {kernel_store.CARRIED} already contains kernels of these sources and versions")
     if missing := kernel_store.missing_features():
         raise InputError(f"--portable: the processor cannot run its kernels, because it lacks {', '.join(missing)}")
-    if not os.access(kernel_store.CARRIED.parent, os.W_OK):
-        raise InputError(f"--portable: cannot write to {kernel_store.CARRIED.parent}; install it in a writable folder")
     os.environ |= {"NUMBA_CPU_NAME": kernel_store.CPU, "NUMBA_CPU_FEATURES": ""}
 
 
-def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
-    """Run the jobs in processes, because numba compiles one kernel at a time per process."""
+def _run_all(jobs, workers: int, quiet: bool) -> list:
+    """The results of `_run_one`, in processes, because numba compiles one kernel at a time per process."""
     from tqdm import tqdm
 
     from apps.warmup.warmup_jobs import write_samples
@@ -107,23 +95,19 @@ def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
             hidden = quiet or not sys.stderr.isatty()
             with tqdm(total=len(started), unit="problem", desc="compiling kernels", disable=hidden) as bar:
                 for done in as_completed(started):
-                    try:
-                        outcomes.append(done.result())
-                    except BrokenProcessPool:
-                        raise InputError(
-                            "a worker was terminated, possibly for lack of memory; try --workers 1"
-                        ) from None
+                    outcomes.append(done.result())
                     bar.update()
     return outcomes
 
 
-def _run_one(job, samples: Path, out: Path) -> Outcome:
+def _run_one(job, samples: Path, out: Path) -> tuple[str, dict[str, str]]:
+    """Run a job; return an error message or "", and {file name of a kernel: its origin}."""
     from apps.warmup import warmup_jobs
     from gridcut.device.kernel_store import origins
 
     origins.clear()
     error = warmup_jobs.run(job, samples, out)
-    return Outcome(error, dict(origins))
+    return error, dict(origins)
 
 
 def _store(names: set[str], folder: Path) -> Path:
