@@ -18,7 +18,7 @@ from apps.common.outputs import is_same_file
 from apps.common.writing import write_bytes
 from apps.segmentation.result_files import MERGED
 from apps.session.store import APPROVED
-from apps.volumes.volume_files import encoded_volume, result_suffix
+from apps.volumes.volume_files import result_suffix, write_labels
 
 if TYPE_CHECKING:
     from apps.session import Session
@@ -59,7 +59,7 @@ def save_results(
         path = _volume_file(chosen, source)
         _check_own(chosen, sources, [path])
         values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
-        return [write_bytes(path, encoded_volume(values, image.volume))]
+        return [write_labels(path, values, image.volume)]
     files = {kind: Path(chosen.out) / f"{source.name}{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
     rgb = image.rgb if "cutout" in files else image.pixels  # the other kinds contain no colours
     given = result.labels, source.path, image.metadata, session.objects, tuple(chosen.classes)

@@ -28,8 +28,8 @@ from apps.common.file_kinds import stem_of
 from apps.refinement import KINDS
 from apps.run.inputs import Job, find_by_stem, image_items, images_of
 from apps.run.program import Program, Work
-from apps.segmentation import segment_job
 from apps.segmentation.result_files import MERGED, merged_files, write_merged
+from apps.segmentation.segment_command import line, process
 
 INPUTS = ("image", "masks")
 
@@ -69,7 +69,7 @@ def _plan(chosen) -> Work:
     items = image_items(images, partial(_job, masks, many))
     merged = tuple(kind for kind in MERGED if kind in (chosen.write or "").split(","))
     finish, named = partial(write_merged, merged, out), merged_files(merged, out)
-    return Work(items, many, segment_job.process, segment_job.line, finish=finish, named=named)
+    return Work(items, many, process, line, finish=finish, named=named)
 
 
 def _job(masks: Path, many: bool, path: Path) -> Job:

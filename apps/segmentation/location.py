@@ -4,14 +4,9 @@ import os
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from apps.common.command import passed, spelled
 from apps.common.errors import InputError
-
-if TYPE_CHECKING:
-    from apps.segmentation.hints import Hints
-
 
 OPTIONS = {  # and their help
     "strokes": "stroke image, or a folder of them",
@@ -77,28 +72,3 @@ def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str
                 f"{spelled(option)}: one file for {len(images)} images; pass a folder with one {FILES[option]} per "
                 f"image, with the name of the image{clip}"
             )
-
-
-def read_location(hints: dict, chosen: Namespace, rgb) -> "Hints":
-    """Read the hints of a job for an image, RGB (H, W, 3); InputError as the readers raise.
-
-    hints       files by option; a box as four integers
-    rgb         float in [0, 1], or uint8
-
-    A file may have lost the paint of a colour, so strokes alone must be of both kinds.
-    """
-    from apps.common.images import to_bytes
-    from apps.segmentation.hints import ObjectOptions, combine, read_mask
-    from apps.segmentation.strokes import check_marks, read_strokes, read_trimap
-
-    strokes, name = None, "--strokes"
-    if "strokes" in hints:
-        strokes = read_strokes(hints["strokes"], chosen.encoding, to_bytes(rgb))
-    elif "trimap" in hints:
-        strokes, name = read_trimap(hints["trimap"]), "--trimap"
-    mask = read_mask(hints["start"]) if "start" in hints else None
-    options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area)
-    found = combine(rgb.shape[:2], strokes, hints.get("box"), name, mask, options)
-    if not found.is_located:
-        check_marks(found.marks, rgb.shape[:2], name)
-    return found

@@ -11,7 +11,7 @@ from apps.common.file_kinds import TIFF, VOLUMES, suffix_of
 from apps.common.writing import write_bytes
 from apps.segmentation.marks import label_values
 from apps.segmentation.result_files import encoded_result
-from apps.volumes.volume_files import encoded_volume
+from apps.volumes.volume_files import write_labels
 from apps.volumes.voxel_geometry import Geometry, Volume
 
 KINDS = ("mask", "cutout", "labels", *ANNOTATIONS)
@@ -45,7 +45,7 @@ def export_volume(path: Path, kind: str, labels: np.ndarray, spacing, source: Vo
         if suffix not in _FORMAT_OF:
             raise InputError(f"path: {path.name!r} has no suffix of a volume; use one of {', '.join(_FORMAT_OF)}")
         source = Volume(values, _FORMAT_OF[suffix], Geometry(tuple(map(float, spacing)), UNIT, ORIGIN, AXES))
-    return write_bytes(path, encoded_volume(values, source), "path")
+    return write_labels(path, values, source)
 
 
 def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from apps.common.errors import InputError
 from apps.common.file_kinds import IMAGES, VOLUME_OF, VOLUMES, is_image, suffix_of
 from apps.common.images import images_by_number, load_array, open_file, read_bytes, read_pixels, reading
+from apps.common.writing import write_bytes
 from apps.volumes.medical_files import (
     data_file_of,
     encoded_itk,
@@ -121,6 +122,11 @@ def encoded_volume(labels: np.ndarray, volume: Volume) -> bytes:
     if kind == "NIfTI":
         return encoded_nifti(labels, volume.geometry, volume.header, package)
     return encoded_itk(labels, volume.geometry, kind, package)
+
+
+def write_labels(path: Path, labels: np.ndarray, volume: Volume) -> Path:
+    """Write what `encoded_volume` returns."""
+    return write_bytes(path, encoded_volume(labels, volume))
 
 
 def _read(path: Path, name: str, kind: str) -> Volume:

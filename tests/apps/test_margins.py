@@ -16,7 +16,7 @@ from apps.segmentation.fit import find_labels, problem_of
 from apps.segmentation.hints import combine
 from apps.segmentation.margins import STEPS, Unsure
 from apps.segmentation.model import ImageView
-from apps.segmentation.segment_job import MIN_UNSURE
+from apps.segmentation.segment_command import MIN_UNSURE
 from apps.segmentation.terms import FORBIDDEN, UNIT
 from tests.apps.session.scenes import disc_scene
 

@@ -6,7 +6,7 @@ import pytest
 import SimpleITK
 import tifffile
 
-from apps.volumes.volume_files import encoded_volume, read_volume, result_suffix
+from apps.volumes.volume_files import read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry
 from tests.apps.volumes.conftest import (
     ORIGIN,
@@ -24,9 +24,7 @@ ITK = ("a.nii", "a.nii.gz", "a.nrrd", "a.nhdr", "a.mha", "a.mhd")
 def labels_like(path, labels):
     """Write labels like the volume in `path`; return their path."""
     volume = read_volume(path)
-    out = path.with_name(f"out{result_suffix(path)}")
-    out.write_bytes(encoded_volume(labels, volume))
-    return out
+    return write_labels(path.with_name(f"out{result_suffix(path)}"), labels, volume)
 
 
 def itk_geometry(path):
