@@ -1,7 +1,4 @@
-"""The table of methods: every entry calls its solver, and accepts exactly the keywords of that solver."""
-
-import importlib
-import inspect
+"""The choice of a method: where it runs, and what is rejected."""
 
 import numpy as np
 import pytest
@@ -9,38 +6,7 @@ import scipy.sparse
 
 import assign
 from assign.core.problem import Dense, check_problem
-from assign.methods import METHODS, choose
-from gridcut.device.choose import Implementation
-
-FOLDERS = {
-    "shortest_paths": {"dense": "dense.dense", "sparse": "sparse.sparse"},
-    "jonker_volgenant": {"dense": "dense.jonker_volgenant"},
-    "auction": {"dense": "dense.dense"},
-}
-CONTEXT = ("limit", "start", "callback")
-INTERNAL = ("matched",)  # of the sparse solver, for solve_points
-ENTRIES = [
-    pytest.param(name, *field.split("_"), marks=[pytest.mark.sim] if field.endswith("cuda") else [])
-    for name, method in METHODS.items()
-    for field, entry in method._asdict().items()
-    if isinstance(entry, Implementation)
-]
-
-
-def solver_of(name, form, device):
-    """The module that a method's file is."""
-    module = "assign." + FOLDERS.get(name, {}).get(form, f"papers.{name}")
-    return importlib.import_module(module + ("_cuda" if device == "cuda" else ""))
-
-
-@pytest.mark.parametrize(("name", "form", "device"), ENTRIES)
-def test_parameters_are_the_keywords_of_the_solver(name, form, device):
-    keywords = [
-        p.name
-        for p in inspect.signature(solver_of(name, form, device).solve).parameters.values()
-        if p.kind is p.KEYWORD_ONLY and p.name not in (*CONTEXT, *INTERNAL)
-    ]
-    assert METHODS[name].find(form, device).parameters == tuple(keywords)
+from assign.methods import choose
 
 
 def test_small_problems_do_not_start_a_driver(monkeypatch):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import assign
+from assign.batch.batch import solve_shares
 from gridcut.device import thread_count
 from tests.assign import oracles
 
@@ -88,3 +89,13 @@ def test_threads_give_the_same(threads):
 def test_bad_input(costs, options, error, message):
     with pytest.raises(error, match=message):
         assign.solve_batch(costs, device="cpu", **options)
+
+
+def test_read_only_costs_have_no_kernels_of_their_own():
+    costs = np.random.default_rng(1).random((3, 4, 4))
+    limit = np.full((3, 4), 0.5)
+    assign.solve_batch(costs, max_cost=limit, device="cpu", threads=1).check()
+    before = set(solve_shares.overloads)
+    costs.flags.writeable = limit.flags.writeable = False
+    assign.solve_batch(costs, max_cost=limit, device="cpu", threads=1).check()
+    assert set(solve_shares.overloads) == before

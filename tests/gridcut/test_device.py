@@ -40,15 +40,6 @@ def test_atomics_lose_no_update(dtype):
     assert cells.tolist() == [40_000, 40_000, 40_000, 240_000, 30_000]
 
 
-def test_atomics_as_plain_python():
-    cells = np.zeros(5, np.int64)
-    assert atomic_add(cells, 0, 3) == 0
-    assert atomic_cas(cells, 0, 4, 9) == 3
-    assert atomic_cas(cells, 0, 3, 9) == 3
-    atomic_store(cells, 1, 5)
-    assert (atomic_load(cells, 0), cells[1]) == (9, 5)
-
-
 def python(code, **environment):
     """Run a script in a new interpreter and return its output."""
     done = subprocess.run(

@@ -161,10 +161,3 @@ def test_check_rejects_merged_blocks(matrix, right, merged, message):
     form_of(matrix, *right).check()
     with pytest.raises(CertificateError, match=message):
         form_of(matrix, *merged).check()
-
-
-def same(a, b) -> bool:
-    """Indices of any integer type are the same."""
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and b.dtype.kind in "iu" and np.array_equal(a, b)
-    return type(a) is type(b) and a == b

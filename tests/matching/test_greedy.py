@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from matching.general import locally_dominant, order, parallel, plain_parallel
+from matching.general import locally_dominant, parallel, plain_parallel
 from matching.general.colour import colour_sum, colour_sums
 from matching.general.greedy_matching import greedy
-from matching.general.order import vertex_order
 from tests.matching.oracles import KINDS, adversarial, random_weighted, weighted_graph, weighted_path
 
 
@@ -82,31 +81,18 @@ def test_results_depend_on_the_seed_only(method):
     assert len({tuple(result) for result in results}) == 3
 
 
-def order_of(n, seed, shuffled=True, taken=()):
-    """The vertices of an order that are not taken, in sequence."""
-    places, blocks, flips, chunk = vertex_order(n, seed, shuffled)
-    marks, found = np.zeros(n, np.uint8), []
-    marks[list(taken)] = 1
-    for block, flip in zip(blocks, flips, strict=True):
-        for begin in range(0, len(places), len(chunk)):
-            count = order.unmatched_kernel(places, block, flip, begin, chunk, marks)
-            found += chunk[:count].tolist()
-    return found
-
-
-def test_random_order_is_a_reproducible_permutation():
-    for n in (0, 1, 5, 1000, order.BLOCK + 3000):
-        assert sorted(order_of(n, 5)) == list(range(n))
-        assert order_of(n, 5, shuffled=False) == list(range(n))
-    assert order_of(8, 1) == order_of(8, 1)
-    assert [v for v in order_of(3000, 2) if v % 7] == order_of(3000, 2, taken=range(0, 3000, 7))
-    # All permutations of three are about equally frequent.
-    counts = {}
-    for seed in range(3000):
-        found = tuple(order_of(3, seed))
-        counts[found] = counts.get(found, 0) + 1
-    assert len(counts) == 6
-    assert min(counts.values()) > 400
+@pytest.mark.parametrize("method", ["random", "weighted"])
+def test_vertices_are_visited_in_index_order_on_request(method):
+    """Each takes its first unmatched neighbour, or the heaviest."""
+    graph = random_weighted(np.random.default_rng(8), 60, 0.1)
+    partner = [-1] * 60
+    for v in range(60):
+        part = slice(graph.indptr[v], graph.indptr[v + 1])
+        left = [(u, w) for u, w in zip(graph.indices[part], graph.data[part], strict=True) if partner[u] < 0]
+        if left and partner[v] < 0:
+            u = left[0][0] if method == "random" else max(left, key=lambda pair: pair[1])[0]
+            partner[u], partner[v] = v, int(u)
+    assert greedy(graph, method=method, shuffled=False).partner.tolist() == partner
 
 
 def colour_sum_of_the_paper(v, r):

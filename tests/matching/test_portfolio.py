@@ -5,33 +5,15 @@ import pytest
 
 import matching
 from matching.core.certificate import certify, certify_pairs
-from matching.core.counts import AUGMENTATIONS, EDGES, new_counts
+from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
-from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
-from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
-from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
 from tests.matching import oracles
 
 
 def empty_matching(graph):
     return np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
-
-
-def sides(graph, with_columns):
-    by_col = (graph.col_ptr, graph.col_adj) if with_columns else NO_LISTS
-    return graph.row_ptr, graph.row_adj, *by_col
-
-
-def test_search_resumes_after_its_budget():
-    graph = bipartite_graph(oracles.uniform(20_000, 3, np.random.default_rng(3)))
-    match, counts = empty_matching(graph), new_counts()
-    assert not search(*sides(graph, False), *match, counts, graph.edges, UNLIMITED, DEFAULT_RULES)
-    assert counts[EDGES] > graph.edges
-    certify_pairs(graph, *match)
-    assert search(*sides(graph, True), *match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
-    certify(graph, *match)
 
 
 @pytest.mark.parametrize(("kind", "first"), [("uniform", "karp_sipser"), ("road", "cheap"), ("path", "cheap")])
@@ -84,20 +66,6 @@ def graphs_for_threads(rng):
         oracles.ladder(5000),
         oracles.path(15_000),
     )
-
-
-@pytest.mark.parametrize(("threads", "wide"), [(1, 64), (2, 1), (3, 64)])
-def test_search_by_team(threads, wide):
-    rng = np.random.default_rng(12)
-    for matrix in graphs_for_threads(rng):
-        graph = bipartite_graph(matrix)
-        for _ in range(2):
-            row_match, col_match = empty_matching(graph)
-            take_first_free(graph.row_ptr, graph.row_adj, row_match, col_match)
-            before, counts = np.count_nonzero(row_match >= 0), new_counts()
-            search = (*graph.by_row, *NO_LISTS), row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES
-            assert search_by_team(*search, threads, wide)
-            assert certify(graph, row_match, col_match) == before + counts[AUGMENTATIONS]
 
 
 @pytest.mark.parametrize("threads", [2, 3])

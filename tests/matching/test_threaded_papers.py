@@ -179,14 +179,3 @@ def test_example_of_figure_2():
     assert np.all(row_match >= 0)
     assert (stats["phases"], stats["grafts"], stats["augmentations"]) == (2, 1, 2)
     assert stats["path_length"] in (3 + 5, 3 + 9)  # y2 is grafted onto x1 as drawn, or onto x2 after y3
-
-
-@pytest.mark.parametrize(("rows", "wide", "teams"), [(63, 1, 0), (64, 1, 1), (64, 65, 0)])
-def test_small_graphs_need_no_team(monkeypatch, rows, wide, teams):
-    """To start threads takes longer than the search of a small graph."""
-    started = []
-    monkeypatch.setattr(ms_bfs_graft, "TEAM_ROWS", 64)
-    monkeypatch.setattr(ms_bfs_graft, "search_by_team", lambda *given: started.append(given))
-    graph = bipartite_graph(sp.eye_array(rows))
-    ms_bfs_graft.solve(graph, *empty_matching(graph), threads=2, wide=wide)
-    assert len(started) == teams

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.optical_flow.fill import INFINITY, _nearest_matches, adjacent_cells, fill_flow, sweep_kernel
+from apps.optical_flow.fill import fill_flow
 
 FLAT = np.full((60, 80, 3), 50, np.float32)
 
@@ -45,36 +45,3 @@ def test_outliers_have_little_influence():
     off = np.linalg.norm(flow - [3.0, 1.0], axis=2)
     assert np.median(off) < 0.3
     assert (off < 2).mean() > 0.95
-
-
-@pytest.mark.parametrize(("count", "neighbours"), [(60, 8), (60, 60), (3, 2), (1, 1)])
-def test_nearest_matches_are_those_of_dijkstra(count, neighbours):
-    """Cells of many sides, of which each pair of adjacent ones is one edge, of the shortest path across its sides."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import dijkstra
-
-    rng = np.random.default_rng(count)
-    step = rng.uniform(0.5, 2.0, (30, 40)).astype(np.float32)
-    distance = np.full(step.shape, INFINITY, np.float32)
-    cell = np.zeros(step.shape, np.int32)
-    places = rng.choice(step.size, count, replace=False)
-    distance.flat[places], cell.flat[places] = 0, np.arange(count)
-    for direction in (1, -1, 1, -1):
-        sweep_kernel(step, direction, distance, cell)
-
-    shortest = {}
-    for here, there in ((np.s_[:-1], np.s_[1:]), (np.s_[:, :-1], np.s_[:, 1:])):
-        paths = distance[here] + distance[there] + np.float32(0.5) * (step[here] + step[there])
-        for a, b, path in zip(cell[here].flat, cell[there].flat, paths.flat, strict=True):
-            if a != b:
-                for edge in ((a, b), (b, a)):
-                    shortest[edge] = min(path, shortest.get(edge, np.inf))
-    start, target, length = adjacent_cells(step, distance, cell, count)
-    source = np.repeat(np.arange(count), np.diff(start))
-    assert dict(zip(zip(source, target, strict=True), length, strict=True)) == shortest
-
-    true = dijkstra(csr_matrix((length, target, start), shape=(count, count)))
-    index, found = _nearest_matches(step, distance, cell, count, neighbours)
-    np.testing.assert_allclose(found, np.sort(true, axis=1)[:, :neighbours], rtol=1e-5)
-    np.testing.assert_allclose(found, np.take_along_axis(true, index.astype(np.int64), axis=1), rtol=1e-5)
-    assert all(len(set(row)) == neighbours for row in index.tolist())
