@@ -175,8 +175,8 @@ def references(case: Case, published: Path | None):
 
 def row_of(case: Case, method: str, found: np.ndarray, seconds: str) -> list[str]:
     s = score_disparity(found, case.truth, case.known)
-    rates = (s.visible_bad_05, s.visible_bad_10, s.visible_bad_20, s.bad_05, s.bad_10, s.bad_20)
-    return [case.name, method, *(f"{rate:.2f}" for rate in rates), f"{s.rms:.2f}", seconds]
+    rates = [s[f"{seen}bad_{limit}"] for seen in ("visible_", "") for limit in ("05", "10", "20")]
+    return [case.name, method, *(f"{rate:.2f}" for rate in rates), f"{s['rms']:.2f}", seconds]
 
 
 def _parser():

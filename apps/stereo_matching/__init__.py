@@ -1,5 +1,4 @@
 """Compute disparities of a rectified pair of images: `stereo`."""
 
-# Choices and defaults of the library and of the command, which does not load the library for its help.
-COSTS = ("birchfield-tomasi", "absolute")
+# A default of the library and of the command, which does not load the library for its help.
 SMOOTHNESS = 13.0  # grey levels: weight of a one-pixel step between neighbours of equal colour

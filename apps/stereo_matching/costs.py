@@ -6,9 +6,9 @@ image, for a range of disparities.
 
     cost[d, y, x] = UNIT * sum_c  min(dissimilarity(left_c[y, x], right_c[y, x - d]), limit_c)
 
-`absolute` is the absolute difference [1].  `birchfield-tomasi` [2] is the smaller of the distances from either value
-to the range of the other image within half a pixel, so an edge that falls between two pixels costs nothing.  Where
-x - d is outside the right image, the last valid cost of the row is repeated.
+The dissimilarity is that of Birchfield and Tomasi [2]: the smaller of the distances from either value to the range of
+the other image within half a pixel, so an edge that falls between two pixels costs nothing.  Sub-pixel values need the
+absolute difference [1].  Where x - d is outside the right image, the last valid cost of the row is repeated.
 
     left[y, x, c], right[y, x, c]   channels, float32; colours in [0, 255]
 
@@ -20,7 +20,6 @@ import cv2
 import numpy as np
 
 from apps.common.row_blocks import in_halves
-from apps.stereo_matching import COSTS
 from gridcut.device import kernel
 
 UNIT = 16  # integer costs per grey level
@@ -28,19 +27,19 @@ LIMIT = np.full(5, 12, np.float32)  # grey levels: truncation of each of the thr
 REACH = 2  # pixels around a pixel on which its channels and their ranges depend
 
 
-def disparity_costs(left, right, labels: int, kind: str = COSTS[0]) -> np.ndarray:
+def disparity_costs(left, right, labels: int) -> np.ndarray:
     """Return costs int32 (labels, H, W) of the disparities 0 to labels - 1; images are float32 RGB in [0, 1]."""
-    channels = (*_compared(left, kind), *_compared(right, kind))
+    channels = (*_compared(left), *_compared(right))
     out = np.empty((labels, *left.shape[:2]), np.int32)
     where = LIMIT, UNIT, 0, 0, 0, out.shape[2], True
     in_halves(lambda first, last: cost_kernel(*channels, *where, first, last, out), out.shape[1])
     return out
 
 
-def region_costs(own, other, is_left: bool, rows: slice, columns: slice, disparities: range, kind: str) -> np.ndarray:
+def region_costs(own, other, is_left: bool, rows: slice, columns: slice, disparities: range, absolute=False):
     """Return costs int32 (disparities, rows, columns) of a part of the left image, or of the right one.
 
-    They are the same as those of `disparity_costs`, or of `mirrored_costs` for the right image.
+    They are those of `disparity_costs`, or of `mirrored_costs` for the right image, unless they are `absolute`.
 
     own, other   the whole images: the one with the part, and the one it is compared with; float32 RGB in [0, 1]
     """
@@ -54,7 +53,7 @@ def region_costs(own, other, is_left: bool, rows: slice, columns: slice, dispari
     channels, starts = [], []
     for image, part in ((own, columns), (other, there)):
         start, stop = max(0, part.start - REACH), min(width, part.stop + REACH)
-        channels += [array[inner] for array in _compared(image[first:last, start:stop], kind)]
+        channels += [array[inner] for array in _compared(image[first:last, start:stop], absolute)]
         starts.append(start)
     out = np.empty((len(disparities), rows.stop - rows.start, columns.stop - columns.start), np.int32)
     channels[:3] = [array[:, columns.start - starts[0] :] for array in channels[:3]]
@@ -63,10 +62,10 @@ def region_costs(own, other, is_left: bool, rows: slice, columns: slice, dispari
     return out
 
 
-def _compared(rgb, kind: str) -> tuple:
+def _compared(rgb, absolute: bool = False) -> tuple:
     """Return the channels of an image, and their minima and maxima over the positions that are compared."""
     channels = _channels(rgb)
-    return (channels, channels, channels) if kind == "absolute" else (channels, *_ranges(channels))
+    return (channels, channels, channels) if absolute else (channels, *_ranges(channels))
 
 
 def mirrored_costs(costs: np.ndarray) -> np.ndarray:

@@ -12,9 +12,9 @@ surroundings (apps.stereo_matching.disparity_bands), and large pairs are labelle
 (apps.stereo_matching.coarse_to_fine).  Pixels where the two labellings disagree are hidden or wrong, and are filled
 (apps.stereo_matching.stereo_occlusion).
 
-Sub-pixel values are the minimum of a parabola through the `absolute` costs of each label and its two neighbours,
-averaged over SUPPORT_SIDE x SUPPORT_SIDE pixels, followed by a bilateral filter.  Birchfield and Tomasi's costs do not
-distinguish positions between pixels.
+Sub-pixel values are the minimum of a parabola through the costs of absolute differences of each label and its two
+neighbours, averaged over SUPPORT_SIDE x SUPPORT_SIDE pixels, followed by a bilateral filter.  Birchfield and Tomasi's
+costs do not distinguish positions between pixels.
 
 [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 [2] Szeliski et al. "A comparative study of energy minimization methods for Markov random fields with smoothness-based
@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +35,7 @@ from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.row_blocks import in_parallel
-from apps.stereo_matching import COSTS, SMOOTHNESS
+from apps.stereo_matching import SMOOTHNESS
 from apps.stereo_matching.coarse_to_fine import contrast_weights, enlarged, halved, refine
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
 from apps.stereo_matching.disparity_bands import band, first_labels
@@ -67,8 +66,8 @@ class Disparity(Certified, GridResult):
     max_disparity : int
         Largest disparity searched.
     solved : tuple
-        The solver's results (gridcut's Labelling) for the left image and, with the consistency check, the right image,
-        with `energy`, `device`, `stats` and `check()`.  Of a large pair, on the CPU, those of the reduced images.
+        The solver's results (gridcut's Labelling) for the left and the right image, with `energy`, `device`, `stats`
+        and `check()`.  Of a large pair, on the CPU, those of the reduced images.
     seconds : dict
         Seconds: "total", and "compile", those of compiling kernels.
     """
@@ -91,9 +90,7 @@ def stereo(
     right: ArrayLike,
     *,
     max_disparity: int | None = None,
-    cost: str = COSTS[0],
     smoothness: float = SMOOTHNESS,
-    consistency_check: bool = True,
     subpixel: bool = False,
     device: DeviceName = "auto",
 ) -> Disparity:
@@ -105,13 +102,9 @@ def stereo(
         Grey, RGB or RGBA images of the same size, rectified; unsigned integers, or floats in [0, 1].
     max_disparity : int, optional
         Largest disparity to search, in pixels, below the width; estimated from matched points if absent.
-    cost : {"birchfield-tomasi", "absolute"}, default "birchfield-tomasi"
-        Dissimilarity of two pixels; see `apps.stereo_matching.costs`.
     smoothness : float, default 13
         Cost of a one-pixel disparity step between neighbours of equal colour, in grey levels; at most 1000.  Larger
         steps cost up to five times as much.
-    consistency_check : bool, default True
-        Label the right image too, and fill the pixels where the two labellings disagree.
     subpixel : bool, default False
         Refine the disparities to fractions of a pixel.
     device : {"auto", "cpu", "cuda"}, default "auto"
@@ -142,8 +135,6 @@ def stereo(
     """
     clock = Clock()
     rgb, right_rgb = _pair(left, right)
-    if cost not in COSTS:
-        raise InputError(f"cost must be one of {', '.join(COSTS)}, got {cost!r}")
     check_number(smoothness, "smoothness")
     if max_disparity is not None:
         check_number(max_disparity, "max_disparity", integer=True)
@@ -154,72 +145,59 @@ def stereo(
         max_disparity = guess_max_disparity(rgb, right_rgb)
     elif not 1 <= max_disparity < width:
         raise InputError(f"max_disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
-    # A GPU expands every label everywhere.
-    in_tiles = resolve(device) == "cpu"
-    how = Settings(cost, smoothness, consistency_check, device)
-    labels, solved = _labellings(rgb, right_rgb, max_disparity, how, in_tiles)
+    labels, solved = _labellings(rgb, right_rgb, max_disparity, smoothness, resolve(device))
     values = labels[0].astype(np.float32)
     if subpixel:
         values = refined(labels[0], neighbour_costs(labels[0], rgb, right_rgb, max_disparity), max_disparity)
-    valid = is_consistent(*labels) if consistency_check else np.ones(rgb.shape[:2], bool)
+    valid = is_consistent(*labels)
     values = filled(values, valid, rgb)
     return Disparity(values, valid, max_disparity, solved, clock.total())
 
 
-class Settings(NamedTuple):
-    """The arguments of `stereo` that determine the energy, and where it is minimised."""
+def _labellings(left, right, max_disparity: int, smoothness: float, device: DeviceName) -> tuple[list, tuple]:
+    """Label both images; return the labels, and the solver's results: on the CPU, of a large pair that of reduced ones.
 
-    cost: str
-    smoothness: float
-    consistency_check: bool
-    device: DeviceName
-
-
-def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) -> tuple[list, tuple]:
-    """Label the left image, and with the consistency check the right one.
-
-    Returns the labels, and the solver's results: of the reduced images if the pair is large and `in_tiles`.
+    A GPU expands every label everywhere.
     """
     height, width = left.shape[:2]
-    views = [(left, right, True), (right, left, False)][: 1 + how.consistency_check]
+    in_tiles, views = device == "cpu", ((left, right, True), (right, left, False))
     steps = np.abs(np.subtract.outer(np.arange(max_disparity + 1), np.arange(max_disparity + 1)))
     differences = np.minimum(steps, TRUNCATE)
     if in_tiles and height * width * (max_disparity + 1) > MAX_COSTS and min(height, width) >= 2 * MIN_SIDE:
-        reduced, solved = _labellings(halved(left), halved(right), (max_disparity + 1) // 2, how, in_tiles)
+        reduced, solved = _labellings(halved(left), halved(right), (max_disparity + 1) // 2, smoothness, device)
         found = [enlarged(labels, (height, width), max_disparity) for labels in reduced]
 
         def improve(i):
-            own, other, is_left = views[i]
-            refine(found[i], own, other, is_left, how.cost, how.smoothness, differences)
+            refine(found[i], *views[i], smoothness, differences)
 
-        in_parallel([partial(improve, i) for i in range(len(views))], 2)
+        in_parallel([partial(improve, i) for i in range(2)], 2)
         return found, solved
 
-    costs = disparity_costs(left, right, max_disparity + 1, how.cost)
+    costs = disparity_costs(left, right, max_disparity + 1)
 
     def label(i):
         unary = costs if i == 0 else mirrored_costs(costs)
-        weights = contrast_weights(views[i][0], how.smoothness)
+        weights = contrast_weights(views[i][0], smoothness)
         first = near = None
         if in_tiles:
             first = first_labels(unary, weights, min(TRUNCATE, max_disparity))
             near = band(first, unary)
         return gridcut.alpha_expansion(
-            unary, weights, differences, start=first, allowed=near, restarts=0, device=how.device
+            unary, weights, differences, start=first, allowed=near, restarts=0, device=device
         )
 
-    solved = tuple(in_parallel([partial(label, i) for i in range(len(views))], 2))
+    solved = tuple(in_parallel([partial(label, i) for i in range(2)], 2))
     return [one.labels for one in solved], solved
 
 
 def neighbour_costs(labels: np.ndarray, left: np.ndarray, right: np.ndarray, max_disparity: int) -> np.ndarray:
-    """Return the `absolute` costs, float32 (3, H, W), of each label and its two neighbours."""
+    """Return the costs of absolute differences, float32 (3, H, W), of each label and its two neighbours."""
     three = np.empty((3, *labels.shape), np.float32)
     for first in range(0, len(labels), COST_ROWS):
         rows = slice(first, min(first + COST_ROWS, len(labels)))
         part = labels[rows]
         near = range(max(0, int(part.min()) - 1), min(max_disparity, int(part.max()) + 1) + 1)
-        costs = region_costs(left, right, True, rows, slice(0, labels.shape[1]), near, "absolute")
+        costs = region_costs(left, right, True, rows, slice(0, labels.shape[1]), near, absolute=True)
         neighbours = np.clip(part + np.arange(-1, 2)[:, None, None], 0, max_disparity) - near[0]
         three[:, rows] = np.take_along_axis(costs, neighbours, axis=0)
     return three

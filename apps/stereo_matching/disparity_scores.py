@@ -6,42 +6,23 @@ from the right camera if its match is outside the image, or is also the match of
 [1] Scharstein, Szeliski. "A taxonomy and evaluation of dense two-frame stereo correspondence algorithms." IJCV 2002.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from apps.common.images import InputError, check_same_size
 
-THRESHOLDS = (0.5, 1.0, 2.0)  # pixels
+THRESHOLDS = {"bad_05": 0.5, "bad_10": 1.0, "bad_20": 2.0}  # pixels
 
 
-class DisparityScores(NamedTuple):
-    """Scores over `pixels` pixels, and as `visible_...` over the `visible_pixels` that both cameras see.
+def score_disparity(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray) -> dict[str, float]:
+    """Compare disparities (H, W) with the ground truth where `known` (H, W, bool); InputError as `check_truth`.
 
-    `bad_05`, `bad_10`, `bad_20`: percentage of pixels with an error above 0.5, 1 and 2 pixels; `rms` in pixels.
+    Returns percentages of pixels with an error above 0.5, 1 and 2 pixels, "bad_05", "bad_10" and "bad_20"; "rms" in
+    pixels; the number of "pixels"; and as "visible_..." the same of the pixels that both cameras see.  Rounded to four
+    digits.
     """
-
-    bad_05: float
-    bad_10: float
-    bad_20: float
-    rms: float
-    pixels: int
-    visible_bad_05: float
-    visible_bad_10: float
-    visible_bad_20: float
-    visible_rms: float
-    visible_pixels: int
-
-    def rounded(self) -> dict:
-        """The scores by name, rounded to 4 digits, for JSON."""
-        return {name: round(value, 4) for name, value in self._asdict().items()}
-
-
-def score_disparity(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray) -> DisparityScores:
-    """Compare disparities (H, W) with the ground truth where `known` (H, W, bool); InputError as `check_truth`."""
     check_truth(truth, known, disparity.shape)
     off = np.abs(disparity.astype(np.float64) - truth)
-    return DisparityScores(*_rates(off[known]), *_rates(off[visible(truth, known)]))
+    return _scores("", off[known]) | _scores("visible_", off[visible(truth, known)])
 
 
 def check_truth(truth: np.ndarray, known: np.ndarray, shape) -> None:
@@ -66,7 +47,8 @@ def visible(truth: np.ndarray, known: np.ndarray) -> np.ndarray:
     return seen
 
 
-def _rates(off):
-    bad = [100.0 * float((off > limit).mean()) if off.size else 0.0 for limit in THRESHOLDS]
-    rms = float(np.sqrt((off**2).mean())) if off.size else 0.0
-    return *bad, rms, int(off.size)
+def _scores(prefix: str, off: np.ndarray) -> dict[str, float]:
+    some = off if off.size else np.zeros(1)
+    scores = {name: 100.0 * float((some > limit).mean()) for name, limit in THRESHOLDS.items()}
+    scores |= {"rms": float(np.sqrt((some**2).mean())), "pixels": int(off.size)}
+    return {prefix + name: round(score, 4) for name, score in scores.items()}

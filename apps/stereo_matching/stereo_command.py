@@ -13,13 +13,11 @@ as in KITTI; or the format of --format), NAME-colour.png (near is red, with a sc
 labellings agree), and with --truth NAME-error.png.
 """
 
-from pathlib import Path
-
 from apps.common.clock import shown_seconds
 from apps.common.images import InputError, read_image, write_image
 from apps.run.inputs import Pair, pair_items
 from apps.run.program import Program, Work, mean_scores, report_of
-from apps.stereo_matching import COSTS, SMOOTHNESS
+from apps.stereo_matching import SMOOTHNESS
 
 FORMATS = ("png", "pfm")
 INPUTS = ("left", "right", "truth")
@@ -31,10 +29,8 @@ def _add_options(options) -> None:
     how = options.add_argument_group("method")
     most = "largest disparity to search (default: estimated)"
     how.add_argument("--max-disparity", type=int, metavar="PIXELS", help=most)
-    how.add_argument("--cost", choices=COSTS, default=COSTS[0], help="dissimilarity of two pixels")
     step = "cost of a one-pixel disparity step, in grey levels"
     how.add_argument("--smoothness", type=float, default=SMOOTHNESS, metavar="LEVELS", help=step)
-    how.add_argument("--no-consistency-check", action="store_true", help="label the left image only, fill nothing")
     how.add_argument("--subpixel", action="store_true", help="refine disparities to fractions of a pixel")
     options.add_argument("--format", choices=FORMATS, default="png", help="format of the disparity file")
     options.add_argument("--truth", metavar="FILE", help="ground-truth disparities, or a folder of them; adds scores")
@@ -53,16 +49,8 @@ def _plan(chosen) -> Work:
     return Work(items, many, _stereo_one, _line, _scores, threads_per_item=2)
 
 
-def _files(name: str, chosen) -> dict[str, Path]:
-    """Return the output files of a pair, by kind."""
-    kinds = ("colour", "valid", "error") if chosen.truth is not None else ("colour", "valid")
-    folder = Path(chosen.out)
-    files = {"disparity": folder / f"{name}-disparity.{chosen.format}"}
-    return files | {kind: folder / f"{name}-{kind}.png" for kind in kinds}
-
-
 def _stereo_one(pair: Pair, chosen) -> dict:
-    """Process one pair and return its report.  All results are encoded before the first file is written."""
+    """Process one pair and return its report."""
     from apps.common.images import write_bytes
     from apps.stereo_matching.disparities import stereo
     from apps.stereo_matching.disparity_figures import disparity_figure, error_figure
@@ -78,20 +66,17 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         left,
         right,
         max_disparity=chosen.max_disparity,
-        cost=chosen.cost,
         smoothness=chosen.smoothness,
-        consistency_check=not chosen.no_consistency_check,
         subpixel=chosen.subpixel,
         device=chosen.device,
     )
     figures = {"colour": disparity_figure(result.disparity), "valid": result.valid.astype("uint8") * 255}
     if truth is not None:
         figures["error"] = error_figure(result.disparity, truth, known)
+    start = f"{chosen.out}/{pair.first.stem}"
     data = encoded(result.disparity, chosen.format)
-    files = _files(pair.first.stem, chosen)
-    write_bytes(files["disparity"], data)
-    for kind, pixels in figures.items():
-        write_image(files[kind], pixels)
+    files = {"disparity": write_bytes(f"{start}-disparity.{chosen.format}", data)}
+    files |= {kind: write_image(f"{start}-{kind}.png", pixels) for kind, pixels in figures.items()}
     report = report_of(
         {"pair": f"{pair.first} | {pair.second}"},
         left.shape[:2],
@@ -103,7 +88,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         device=result.solved[0].device,
     )
     if truth is not None:
-        report["truth"] = score_disparity(result.disparity, truth, known).rounded()
+        report["truth"] = score_disparity(result.disparity, truth, known)
     return report
 
 

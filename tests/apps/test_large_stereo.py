@@ -31,7 +31,7 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(coarse_to_fine, "TILE_MARGIN", 5)
 
 
-@pytest.mark.parametrize("settings", [{}, {"cost": "absolute", "subpixel": True}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"subpixel": True}], ids=str)
 def test_large_pairs_find_the_square(pair, small_tiles, settings):
     left, right, truth = pair
     found = compute(left, right, max_disparity=24, device="cpu", **settings)
