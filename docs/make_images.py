@@ -259,9 +259,7 @@ def graphs_figure():
     graph = matching.read_graph(DATA / "jacobian.mtx")
     entries, form = graph.toarray()[..., None] != 0, matching.dulmage_mendelsohn(graph)
     forms = {"a sparse matrix": entries, "its block triangular form": entries[form.row_perm][:, form.col_perm]}
-    return panels(
-        {name: enlarged(np.where(one, (40, 60, 110), 255).astype(np.uint8), 5) for name, one in forms.items()}
-    )
+    return panels({name: enlarged(np.where(one, INK, 255).astype(np.uint8), 5) for name, one in forms.items()})
 
 
 def refine_figure():
