@@ -13,7 +13,6 @@ from apps.stereo_matching.disparities import stereo as compute
 from apps.stereo_matching.disparity_files import encoded, read_disparity
 from apps.stereo_matching.disparity_range import guess_max_disparity, supported
 from apps.stereo_matching.disparity_scores import visible
-from apps.stereo_matching.stereo_occlusion import filled, is_consistent
 from tests.apps.conftest import run_in, texture
 
 run = run_in("stereo")
@@ -95,20 +94,6 @@ def test_range_is_guessed_from_matches():
     steps[7] = 40
     assert supported(points, steps).max() == 5
     assert len(supported(points[:5], steps[:5])) == 0
-
-
-def test_consistency_and_filling():
-    left = np.array([[2, 2, 2, 2, 2, 5, 5, 5, 2, 2]])
-    right = np.array([[5, 5, 5, 2, 2, 2, 2, 2, 2, 2]])
-    valid = is_consistent(left, right)
-    np.testing.assert_array_equal(valid, [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]])
-    rgb = np.zeros((1, 10, 3), np.float32)
-    rgb[0, 5:8] = 1
-    out = filled(np.array([[9, 2, 9, 9, 2, 5, 5, 5, 2, 2]]), np.array([[0, 1, 0, 0, 1, 1, 1, 1, 1, 1]], bool), rgb)
-    np.testing.assert_array_equal(out, [[2, 2, 2, 2, 2, 5, 5, 5, 2, 2]])
-    rows = filled(np.array([[3, 3], [9, 9]]), np.array([[1, 1], [0, 0]], bool), np.zeros((2, 2, 3), np.float32))
-    np.testing.assert_array_equal(rows, 3, err_msg="a row without valid pixels is filled from the nearest row")
-    np.testing.assert_array_equal(filled(left, np.zeros((1, 10), bool), rgb), left, err_msg="nothing to fill from")
 
 
 def test_writes_everything(files, pair, capsys):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from apps.optical_flow.occlusion import hidden_pixels, is_consistent, owners
+from apps.optical_flow.occlusion import hidden_pixels
 from apps.optical_flow.propagate import described, propagate
 
 
@@ -36,12 +36,3 @@ def test_pixels_covered_by_the_disc_are_hidden(disc_pair):
     found = hidden_pixels(level, disc_pair.flow)
     assert found[disc_pair.hidden].mean() > 0.9
     assert found[~disc_pair.hidden].mean() < 0.02
-
-
-def test_consistency(disc_pair):
-    level = disc_pair.levels[0]
-    valid = is_consistent(level, disc_pair.flow, owners(level, disc_pair.flow))
-    assert valid[disc_pair.hidden].mean() < 0.1
-    assert valid[~disc_pair.hidden].mean() > 0.85
-    off = disc_pair.flow + np.float32([12, 5])
-    assert is_consistent(level, off, owners(level, off))[~disc_pair.hidden].mean() < 0.3
