@@ -76,9 +76,9 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
     prior = (RESIDUAL_SCALE / EXPECTED_SLOPE) ** 2
     arrays = first.astype(np.float64), motion.astype(np.float64), weight, index, length, scale, prior
     _in_parts(lambda begin, end: fit_kernel(begin, end, *arrays, models), len(x))
-    flow = np.empty((height, width, 2), np.float32)
-    paint_kernel(cell, models, flow)
-    return flow
+    a, b, c, d, e, f = (model[cell] for model in models.T)
+    column, row = np.arange(width), np.arange(height)[:, None]
+    return np.stack([a + b * column + c * row, d + e * column + f * row], axis=2, dtype=np.float32, casting="same_kind")
 
 
 def step_length(lab: np.ndarray) -> np.ndarray:
@@ -252,14 +252,3 @@ def fit_kernel(begin, end, first, motion, confidence, index, length, scale, prio
                     off_u = a + b * first[j, 0] + c * first[j, 1] - motion[j, 0]
                     off_v = d + e * first[j, 0] + f * first[j, 1] - motion[j, 1]
                     weight[k] = initial[k] / (1.0 + (off_u * off_u + off_v * off_v) / (RESIDUAL_SCALE * RESIDUAL_SCALE))
-
-
-@kernel
-def paint_kernel(cell, models, flow):
-    """Evaluate the model of each pixel's cell."""
-    H, W = cell.shape
-    for y in range(H):
-        for x in range(W):
-            s = cell[y, x]
-            flow[y, x, 0] = models[s, 0] + models[s, 1] * x + models[s, 2] * y
-            flow[y, x, 1] = models[s, 3] + models[s, 4] * x + models[s, 5] * y

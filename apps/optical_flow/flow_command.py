@@ -4,7 +4,6 @@
   cutmatch flow frames/                                a folder of frames, in the order of the numbers in their names
   cutmatch flow clip.avi                               a video, animation, multi-page TIFF, or .npy stack
   cutmatch flow frame1.png frame2.png --truth t.flo    with scores and an error figure
-  cutmatch flow clip.avi --video f.mp4 --max-motion 9  also a video: the frame, and its flow in colours
   cutmatch flow clip.avi --fast                        a less accurate flow in about a seventh of the time
 
 Points of both frames are matched one-to-one by an exact assignment.  Their motion is interpolated without crossing
@@ -24,7 +23,6 @@ Each pair writes two files to the --out folder, under the first frame's name, an
 import itertools
 import os
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -33,10 +31,10 @@ import numpy as np
 
 from apps.common.clock import shown_seconds
 from apps.common.command import check_method, check_threads
-from apps.common.images import InputError, by_number, check_same_size, read_image, to_bytes, write_bytes, write_image
+from apps.common.images import InputError, by_number, check_same_size, write_bytes, write_image
 from apps.optical_flow import LINKERS
 from apps.optical_flow.frame import Frame
-from apps.run.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
+from apps.run.inputs import Item, check_unique_names, companion_of, images_in
 from apps.run.program import Program, Work, mean_scores, report_of
 
 INPUTS = ("frames", "truth")
@@ -75,7 +73,6 @@ def _add_options(options) -> None:
     options.add_argument("--fast", action="store_true", help="less accurate, in a seventh of the time; no windows")
     full = "motion drawn at full saturation (default: the largest)"
     options.add_argument("--max-motion", type=float, metavar="PIXELS", help=full)
-    options.add_argument("--video", metavar="FILE", help="every frame beside its flow in colours: .mp4, .avi or .gif")
 
 
 def _plan(chosen) -> Work:
@@ -88,39 +85,24 @@ def _plan(chosen) -> Work:
         check_linker(chosen.linker, chosen.fast, chosen.method, "--")
         found = {name: [on for on in ("cpu", "cuda") if of.find("dense", on)] for name, of in METHODS.items()}
         check_method(chosen.method, found, chosen.device)
-    _check_kinds(chosen)
+    chosen.kinds = _kinds(chosen)
     items, many, total = _pairs(chosen)
-    finish = partial(_finish, chosen)
     # Several pairs at once: one is read or written, or runs on one thread, while another one uses the other threads.
     threads = max(1, check_threads(chosen.threads) // PAIRS_AT_ONCE)
-    return Work(items, many, _flow_one, _line, _summary, total, threads_per_item=threads, finish=finish)
+    return Work(items, many, _flow_one, _line, _summary, total, threads_per_item=threads)
 
 
-def _check_kinds(chosen) -> None:
-    """Raise InputError for --write of unknown kinds or without what they need, and for an unsuitable --video."""
-    kinds, is_sequence = _kinds(chosen), len(chosen.frames) == 1
+def _kinds(chosen) -> list[str]:
+    """The kinds of files to write; InputError for unknown ones and for an error without what it needs."""
+    known = [kind for kind in KINDS if kind != "error" or chosen.truth is not None]
+    if chosen.write is None or chosen.write == "all":
+        return known if chosen.write else known[: known.index("arrows")]
+    kinds = chosen.write.split(",")
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise InputError(f"--write: unknown kind {unknown[0]!r}; pass some of {','.join(KINDS)}, or all")
     if "error" in kinds and chosen.truth is None:
         raise InputError("--write error needs a ground truth; pass --truth, or omit error")
-    if chosen.video is None:
-        return
-    from apps.common.sequences import check_video
-
-    if not is_sequence:
-        raise InputError("--video needs a sequence, got two frames; pass a folder, video or stack, or omit --video")
-    if "colour" not in kinds or chosen.max_motion is None:
-        raise InputError("--video shows the colours on one scale; add colour to --write, and pass --max-motion")
-    path = check_video(chosen.video)
-    check_out_is_not_input(map(Path, chosen.frames), path.parent, "frames", "--video")
-
-
-def _kinds(chosen) -> list[str]:
-    """The kinds of files to write, in the order of KINDS; unknown ones first."""
-    known = [kind for kind in KINDS if kind != "error" or chosen.truth is not None]
-    if chosen.write is None or chosen.write == "all":
-        return known if chosen.write else known[: known.index("arrows")]
-    return sorted(set(chosen.write.split(",")), key=lambda kind: KINDS.index(kind) if kind in KINDS else -1)
+    return [kind for kind in KINDS if kind in kinds]
 
 
 def _pairs(chosen):
@@ -166,12 +148,6 @@ def _item(name: str, number: int, shown: str, first, second, chosen, frame_of=la
     return Item(name, shown, pair, sequence)
 
 
-def _files(name: str, chosen) -> dict[str, Path]:
-    """Return the output files of a pair, by kind."""
-    suffixes = SUFFIXES | {"flow": SUFFIXES[chosen.format]}
-    return {kind: Path(chosen.out) / f"{name}{suffixes.get(kind, f'-{kind}.png')}" for kind in _kinds(chosen)}
-
-
 def _flow_one(pair: Pair, chosen) -> dict:
     """Process one pair and return its report."""
     from apps.optical_flow import flow_figures
@@ -196,7 +172,8 @@ def _flow_one(pair: Pair, chosen) -> dict:
         "error": lambda: flow_figures.error_figure(result.flow, truth, known),
         "arrows": lambda: flow_figures.arrows(first, result.flow, result.valid, chosen.max_motion),
     }
-    files = _files(pair.name, chosen)
+    suffixes = SUFFIXES | {"flow": SUFFIXES[chosen.format]}
+    files = {kind: Path(chosen.out) / f"{pair.name}{suffixes.get(kind, f'-{kind}.png')}" for kind in chosen.kinds}
     figures = {kind: draw[kind]() for kind in files if kind in draw}
     if "flow" in files:
         # The other format cannot hold both the flow at uncertain pixels and that they are uncertain.
@@ -217,27 +194,6 @@ def _flow_one(pair: Pair, chosen) -> dict:
         max_motion=round(largest, 4),
         **scores,
     )
-
-
-def _finish(chosen, reports) -> dict:
-    """Write the video of a sequence; return it for the JSON report."""
-    return {"video": str(_write_video(chosen, reports))} if chosen.video is not None and reports else {}
-
-
-def _write_video(chosen, reports) -> Path:
-    """Write every frame beside its flow; frames whose flow failed are left out."""
-    from apps.common.figures import enlarged, side_by_side, zoom_of
-    from apps.common.sequences import open_sequence, write_video
-
-    sequence, of = open_sequence(chosen.frames[0], "frames"), {report["frame"]: report for report in reports}
-
-    def figures():
-        for number, frame in enumerate(sequence):
-            if number in of:
-                coloured = to_bytes(read_image(of[number]["files"]["colour"]))
-                yield side_by_side(enlarged(to_bytes(frame), zoom_of(frame.shape)), coloured)
-
-    return write_video(chosen.video, figures(), sequence.rate)
 
 
 def _line(report) -> str:

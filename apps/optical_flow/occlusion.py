@@ -14,7 +14,6 @@ from apps.optical_flow.channels import squared_distance, vectors_at
 from apps.optical_flow.fill import INFINITY, SWEEPS, step_length, sweep_kernel
 from apps.optical_flow.fusion import features_of, misfit
 from apps.optical_flow.refine import Level, warp
-from gridcut.device import kernel
 
 OCCLUDER_DIFFERENCE = 2.0  # pixels: minimum motion difference to the pixel in front
 HIDDEN_MISFIT = 7.5  # of `apps.optical_flow.fusion.misfit`, at most 10: minimum at a hidden pixel
@@ -22,23 +21,34 @@ HIDDEN_MARGIN = 2  # pixels around hidden pixels whose motion is replaced as wel
 MISFIT_SIGMA = 1.0  # pixels: smoothing of the colour difference
 CONSISTENT_PIXELS = 1.0  # pixels: allowed forward-backward error, plus CONSISTENT_SHARE of the motion
 CONSISTENT_SHARE = 0.05
+NO_OWNER = np.int64(2**63 - 1)
 
 
 def owners(level: Level, flow: np.ndarray) -> np.ndarray:
     """Return the owner (row * width + column) of each pixel of the second frame, -1 if none; int32 (H, W)."""
     seen, _ = warp(level.lab[1], flow)
     difference = cv2.GaussianBlur(np.sqrt(squared_distance(seen, level.lab[0])), (0, 0), MISFIT_SIGMA)
-    owner = np.full(flow.shape[:2], -1, np.int32)
-    owner_kernel(flow, difference, owner)
-    return owner
+    key = difference.view(np.int32).astype(np.int64) << 32 | np.arange(difference.size).reshape(difference.shape)
+    least = np.full(difference.size + 1, NO_OWNER)  # the last one is of targets outside the frame
+    np.minimum.at(least, ends_of(flow).ravel(), key.ravel())
+    return np.where(least == NO_OWNER, -1, least & 0xFFFFFFFF)[:-1].astype(np.int32).reshape(difference.shape)
+
+
+def ends_of(flow: np.ndarray) -> np.ndarray:
+    """Return the pixel (row * width + column) of the second frame to which each pixel moves, -1 outside; (H, W)."""
+    height, width = flow.shape[:2]
+    x, y = np.rint(np.arange(width) + flow[..., 0]), np.rint(np.arange(height)[:, None] + flow[..., 1])
+    is_inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+    return np.where(is_inside, y * width + x, -1).astype(np.int64)
 
 
 def hidden_pixels(level: Level, flow: np.ndarray) -> np.ndarray:
     """Mark pixels that are hidden in the second frame; bool (H, W).  A median filter removes isolated pixels."""
     here, there = (features_of(lab) for lab in level.lab)
-    mask = (misfit(here, there, flow) > HIDDEN_MISFIT).astype(np.uint8)
-    hidden_kernel(flow, owners(level, flow), np.float32(OCCLUDER_DIFFERENCE), mask)
-    return cv2.medianBlur(mask, 5) > 0
+    ends = ends_of(flow)
+    apart = np.abs(vectors_at(flow, owners(level, flow).ravel()[ends]) - flow).max(axis=2)
+    is_hidden = (misfit(here, there, flow) > HIDDEN_MISFIT) | ((apart > OCCLUDER_DIFFERENCE) & (ends >= 0))
+    return cv2.medianBlur(is_hidden.view(np.uint8), 5) > 0
 
 
 def fill_hidden(level: Level, flow: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -77,34 +87,3 @@ def reversed_flow(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     around = cv2.GaussianBlur(back, (0, 0), 3.0)
     back[unknown] = around[unknown] / np.maximum(share[unknown], np.float32(1e-3))[:, None]
     return back
-
-
-@kernel
-def owner_kernel(flow, misfit, owner):
-    """Write each pixel's index to its target unless a pixel with a smaller misfit owns it."""
-    H, W = misfit.shape
-    for y in range(H):
-        for x in range(W):
-            u = int(np.rint(x + flow[y, x, 0]))
-            v = int(np.rint(y + flow[y, x, 1]))
-            if u < 0 or u >= W or v < 0 or v >= H:
-                continue
-            other = owner[v, u]
-            if other < 0 or misfit[y, x] < misfit[other // W, other % W]:
-                owner[v, u] = y * W + x
-
-
-@kernel
-def hidden_kernel(flow, owner, difference, mask):
-    """Set `mask` to 1 where the owner of a pixel's target has a motion that differs by more than `difference`."""
-    H, W = mask.shape
-    for y in range(H):
-        for x in range(W):
-            u = int(np.rint(x + flow[y, x, 0]))
-            v = int(np.rint(y + flow[y, x, 1]))
-            if u < 0 or u >= W or v < 0 or v >= H:
-                continue
-            other = owner[v, u]
-            p, q = other // W, other % W
-            if max(abs(flow[p, q, 0] - flow[y, x, 0]), abs(flow[p, q, 1] - flow[y, x, 1])) > difference:
-                mask[y, x] = 1

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.optical_flow import flow_command as flow
 from apps.optical_flow.flow_files import read_flow
 from tests.apps.conftest import run_in, texture
 from tests.apps.flow_samples import write_flow
@@ -97,41 +96,9 @@ def test_folder_in_the_order_of_numbers(files, capsys):
     [
         ("one.png two.png --write flow,colours", "unknown kind 'colours'; pass some of flow,colour,error,"),
         ("one.png two.png --write error", "--write error needs a ground truth; pass --truth"),
-        ("frames --write flow --max-motion 9 --video v.mp4", "add colour to --write, and pass --max-motion"),
-        ("frames --video v.mp4", "add colour to --write, and pass --max-motion"),
     ],
 )
 def test_kinds_that_cannot_be_written(files, arguments, message, capsys):
-    assert run(files, *(files / "frames" if one == "frames" else one for one in arguments.split())) == 2
+    assert run(files, *arguments.split()) == 2
     assert message in capsys.readouterr().err
     assert not (files / "out").exists()
-
-
-@pytest.mark.parametrize("suffix", [".mp4", ".gif", ".avi"])
-def test_video_of_frames_beside_their_flow(files, frames, suffix):
-    path, report = files / "shown" / f"flow{suffix}", files / "r.json"
-    source = files / "frames"
-    if suffix == ".avi":
-        source = files / "clip.npy"
-        np.save(source, np.stack(frames))
-    line = [str(source), "--out", str(files / "out"), "--quiet", "--video", str(path), "--max-motion", "9"]
-    assert flow.main([*line, "--json", str(report)]) == 0
-    assert json.loads(report.read_text("utf-8"))["video"] == str(path)
-    if suffix == ".gif":
-        with Image.open(path) as image:
-            assert image.n_frames == 2
-            shown = np.array(image.convert("RGB"))
-    else:
-        video = cv2.VideoCapture(str(path))
-        read = [video.read()[1] for _ in range(2)]
-        assert not video.read()[0]
-        shown = read[0][..., ::-1]
-    assert shown.shape == (4 * 72, 4 * 196 - 12, 3)
-    assert np.abs(shown[::4, : 4 * 96 : 4].astype(int) - frames[0]).mean() < 25
-    name = "clip-00000" if suffix == ".avi" else "f8"
-    colours = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
-    assert np.abs(shown[:, 4 * 97 :] - colours).mean() < 25
-    assert flow.main([*line, "--overwrite"]) == 0
-    before = {file: file.stat().st_mtime_ns for file in (files / "out").iterdir()}
-    assert flow.main(line) == 2
-    assert {file: file.stat().st_mtime_ns for file in (files / "out").iterdir()} == before
