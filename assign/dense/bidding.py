@@ -61,7 +61,7 @@ def bid(fields, waiting, max_bids):
             if attempt == 1 or first < bound[i] or bound[i] >= infinity:
                 break
             # Here bound[i] <= first.  No value in the row is below low[i, 0], so unlisted columns can only tie with j1.
-            if first == low[i, 0]:
+            if first == low[i, 0] and j1 >= 0:
                 break
             refresh(work, i, bids)
             rows_read += 1

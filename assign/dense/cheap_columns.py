@@ -12,7 +12,7 @@ Arrays (in Work, work.py)
   column[i, e], price[i, e]    the listed pairs (i, column) and their costs, by ascending `low`
   low[i, e]                    `infinity` after the end of a list that is shorter than k
   bound[i]                     `infinity`: all allowed columns are listed
-  width[i]                     estimate of bound[i] - low[i, 0] for the next list of row i, see `select`
+  width[0]                     estimate of bound[i] - low[i, 0] for the next list, see `select`
 
 A row is read once for the minimum of each of its groups, which compiles to vector instructions, and then again only in
 the groups that contain a listed column.  Group g consists of the columns g, g + groups, g + 2 groups, ..., so that the
@@ -160,8 +160,8 @@ def sort(low, column, size):
 def refresh(work, i, rotation):
     """Rebuild the list of row i for the current prices."""
     group_minima(work.cost[i], work.v, work.minima)
-    work.bound[i], work.width[i] = select(
-        work.cost[i], work.v, work.minima, i * 7 + rotation, work.width[i], work.infinity, work.column[i],
+    work.bound[i], work.width[0] = select(
+        work.cost[i], work.v, work.minima, i * 7 + rotation, work.width[0], work.infinity, work.column[i],
         work.price[i], work.low[i],
     )  # fmt: skip
 
@@ -169,12 +169,12 @@ def refresh(work, i, rotation):
 @kernel
 def build_some(fields, first, last):
     """Build the lists of rows first to last - 1."""
-    cost, v, _, _, _, _, infinity, column, price, low, bound, width, _, _ = fields
+    cost, v, _, _, _, _, infinity, column, price, low, bound, _, _, _ = fields
     minima = np.empty(group_count(cost.shape[1]), v.dtype)  # not those of `fields`, which the threads share
+    width = infinity
     for i in range(first, last):
         group_minima(cost[i], v, minima)
-        before = infinity if i == first else width[i - 1]
-        bound[i], width[i] = select(cost[i], v, minima, i * 7, before, infinity, column[i], price[i], low[i])
+        bound[i], width = select(cost[i], v, minima, i * 7, width, infinity, column[i], price[i], low[i])
 
 
 @kernel

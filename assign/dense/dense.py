@@ -103,12 +103,10 @@ def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGT
         work = square(cost, first, list_length, auction, coarse_start, stats, report)
     else:
         limits = np.empty(0, kind) if limit is None else np.ascontiguousarray(limit, dtype=kind)
-        if start is None:
-            work = prepare(cost, np.zeros(m, kind), limits, list_length)
-        else:
-            v, holder = raise_to_zero(cost, np.minimum(bounded_prices(start[1], kind), 0), limits)
-            work = prepare(cost, v, limits, list_length)
-            match_known_pairs(work, holder)
+        v = np.zeros(m, kind) if start is None else np.minimum(bounded_prices(start[1], kind), 0)
+        v, low, holder = raise_to_zero(cost, v, limits)
+        work = prepare(cost, v, limits, list_length, low)
+        match_known_pairs(work, holder)
         search(work, bid_all(work, stats, report), False, stats, report)
     report()
     if lost_digits(start, work.u, work.v, work.col_of):
@@ -183,18 +181,24 @@ def bounded_prices(v, kind):
     return np.clip(np.array(v), -MAX_AUCTION_PRICE, MAX_AUCTION_PRICE).astype(np.int64)
 
 
-def prepare(cost, v, limit, list_length) -> Work:
-    """Work with lists for the prices v and an empty matching."""
+def prepare(cost, v, limit, list_length, low=None) -> Work:
+    """Work with lists for the prices v and an empty matching.
+
+    low   the minimum of each row at these prices: its list is empty until it is read; None: all lists are built
+    """
     n, m = cost.shape
     k = min(list_length, m)
     infinity = infinity_of(v.dtype)
     work = Work(
         cost, v, np.empty(n, v.dtype), limit, np.full(n, -1, np.int32), np.full(m, -1, np.int32), infinity,
-        np.empty((n, k), np.int32), *(np.empty((n, k), v.dtype) for _ in range(2)),
-        *(np.empty(n, v.dtype) for _ in range(2)), np.arange(n + 1, dtype=np.int32), np.empty(group_count(m), v.dtype),
+        np.empty((n, k), np.int32), np.empty((n, k), v.dtype), np.full((n, k), infinity, v.dtype),
+        np.empty(n, v.dtype) if low is None else low, np.full(1, infinity, v.dtype),
+        np.arange(n + 1, dtype=np.int32), np.empty(group_count(m), v.dtype),
     )  # fmt: skip
-    build(work)
-    np.copyto(work.u, work.low[:, 0])
+    if low is None:
+        build(work)
+        low = work.low[:, 0]
+    np.copyto(work.u, low)
     work.u[work.u >= infinity] = 0
     if limit.size:
         np.minimum(work.u, limit, out=work.u)

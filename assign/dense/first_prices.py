@@ -7,7 +7,7 @@ raise_to_zero      start prices from an earlier solve, if unmatched columns must
 
 import numpy as np
 
-from assign.dense.cheap_columns import PARALLEL_MIN_COSTS
+from assign.dense.cheap_columns import PARALLEL_MIN_COSTS, group_count, group_minima
 from gridcut.device import atomic_add, kernel, run_threads, thread_count
 
 BANDS = 32  # of rows, for the threads
@@ -80,24 +80,24 @@ def _finite(v):
 
 
 @kernel
-def raised_rows(cost, v, limit, u, match):
-    """u[i] = minimum of row i at prices v, and a greedy matching of tight pairs: match[j] = row or -1."""
-    n, m = cost.shape
+def raised_rows(cost, v, limit, low, match):
+    """low[i] = minimum of row i at prices v, and a greedy matching of tight pairs: match[j] = row or -1."""
     match[:] = -1
-    for i in range(n):
-        minimum = cost[i, 0] - v[0]
-        for j in range(1, m):
-            w = cost[i, j] - v[j]
-            minimum = w if w < minimum else minimum
-        if limit.size > 0 and limit[i] < minimum:
-            minimum = limit[i]
-        u[i] = minimum
-        if not minimum < np.inf:
-            continue  # no allowed column: no pair is tight, although inf <= inf
-        for j in range(m):
-            if match[j] < 0 and cost[i, j] - v[j] <= minimum:
-                match[j] = i
-                break
+    minima = np.empty(group_count(v.size), v.dtype)
+    groups = minima.size
+    for i in range(low.size):
+        row = cost[i]
+        group_minima(row, v, minima)
+        minimum, group = minima[0], 0
+        for g in range(1, groups):
+            if minima[g] < minimum:
+                minimum, group = minima[g], g
+        low[i] = minimum
+        if minimum < np.inf and not (limit.size > 0 and limit[i] < minimum):  # inf: no column is allowed
+            for j in range(group, row.size, groups):
+                if match[j] < 0 and row[j] - v[j] <= minimum:
+                    match[j] = i
+                    break
 
 
 def raise_to_zero(cost, v, limit):
@@ -107,13 +107,15 @@ def raise_to_zero(cost, v, limit):
 
     The price of a column that no row takes is reset to 0, after which a row may prefer it to its own column.  This is
     repeated until nothing changes.  It terminates because prices only rise.  Prices of a similar problem hardly change.
+
+    Returns v, the minimum of each row, and `holder`.
     """
     n, m = cost.shape
     v = np.ascontiguousarray(v)
-    u, holder = np.empty(n, v.dtype), np.empty(m, np.int32)
+    low, holder = np.empty(n, v.dtype), np.empty(m, np.int32)
     while True:
-        raised_rows(cost, v, limit, u, holder)
+        raised_rows(cost, v, limit, low, holder)
         idle = (holder < 0) & (v < 0)
         if not idle.any():
-            return v, holder
+            return v, low, holder
         v[idle] = 0
