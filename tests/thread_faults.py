@@ -22,7 +22,6 @@ import assign
 import gridcut
 import matching
 from assign.dense import cheap_columns as lists
-from assign.dense import first_prices as prices
 from gridcut.device import run_threads
 from gridcut.ibfs import ibfs, small_grid
 from matching.general import general_graph, locally_dominant, parallel
@@ -58,7 +57,7 @@ def solvers() -> dict:
     parallel.PARALLEL_MIN_VERTICES = locally_dominant.PARALLEL_MIN_VERTICES = 100
     ibfs.STRIP_CELLS, ibfs.MIN_STRIP_LINES = 500, 1
     small_grid.MAX_PIXELS = 0  # no fast path
-    lists.PARALLEL_MIN_COSTS = prices.PARALLEL_MIN_COSTS = 1000
+    lists.PARALLEL_MIN_COSTS = 1000
 
     local, scattered = matching.bipartite_graph(road(200)), matching.bipartite_graph(uniform(20_000, 4))
     symmetric = uniform(2000, 6) + uniform(2000, 6).T

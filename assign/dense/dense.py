@@ -43,15 +43,14 @@ from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import HandedOver
 from assign.core.start import lost_digits
-from assign.dense.bidding import bid
+from assign.dense.bidding import bid, release
 from assign.dense.cheap_columns import build, group_count, infinity_of
-from assign.dense.dense_auction import release, run_phase
 from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment, augment_by_rows
 from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
 from assign.dense.jonker_volgenant import infeasible, most_cost_the_same
 from assign.dense.sorting import sorted_prices
 from assign.dense.work import Work
-from gridcut.device.arguments import check_count
+from gridcut.device.arguments import INT64_MAX, check_count
 
 LIST_LENGTH = 16  # columns per list; 8 and 32 were slower on most families
 BIDS_PER_ROW = 10  # maximum number of bids in one step, per row
@@ -216,7 +215,7 @@ def bid_all(work, stats, report, per_row=BIDS_PER_ROW):
     """Bid for all unmatched rows; returns the number of rows still unmatched, which are in `free`."""
     waiting = np.flatnonzero(work.col_of < 0)
     work.free[: len(waiting)] = waiting
-    left, bids, read = bid(tuple(work), len(waiting), per_row * len(work.cost))
+    left, bids, read = bid(tuple(work), len(waiting), work.v.dtype.type(0), per_row * len(work.cost), INT64_MAX)
     stats["bids"] += bids
     stats["rows_read"] += read
     report()
@@ -272,7 +271,7 @@ def run_auction(work, stats, report):
             stats["rows_read"] += read
             step = work.v.dtype.type(step)
             budget = AUCTION_BIDS_PER_ROW * n, int(AUCTION_READS * n * n)
-            waiting, bids, read = run_phase(tuple(work), left, step, *budget)
+            waiting, bids, read = bid(tuple(work), left, step, *budget)
             stats["auction_bids"] += bids
             stats["rows_read"] += read
             if waiting > 0 or step == 1:

@@ -7,34 +7,8 @@ raise_to_zero      start prices from an earlier solve, if unmatched columns must
 
 import numpy as np
 
-from assign.dense.cheap_columns import PARALLEL_MIN_COSTS, group_count, group_minima
-from gridcut.device import atomic_add, kernel, run_threads, thread_count
-
-BANDS = 32  # of rows, for the threads
-
-
-@kernel
-def min_of_columns(cost, v):
-    """v[j] = minimum of column j."""
-    n, m = cost.shape
-    for j in range(m):  # assigning a slice compiles numba's checks of shapes, for a second
-        v[j] = cost[0, j]
-    for i in range(1, n):
-        row = cost[i]
-        for j in range(m):
-            v[j] = row[j] if row[j] < v[j] else v[j]
-
-
-@kernel
-def min_of_bands(cost, minimum, next_band):
-    """minimum[b, j] = minimum of column j in band b of the rows; the atomic counter next_band[0] distributes bands."""
-    n = cost.shape[0]
-    bands = minimum.shape[0]
-    while True:
-        b = atomic_add(next_band, 0, 1)
-        if b >= bands:
-            break
-        min_of_columns(cost[n * b // bands : n * (b + 1) // bands], minimum[b])
+from assign.dense.cheap_columns import group_count, group_minima
+from gridcut.device import kernel
 
 
 @kernel
@@ -55,25 +29,13 @@ def min_slack_of_columns(cost, rows, u, v):
 
 def column_minima(cost, kind):
     """Minimum cost of each column; 0 for a column without allowed pairs."""
-    v = np.empty(cost.shape[1], cost.dtype)
-    if cost.size < PARALLEL_MIN_COSTS or thread_count() == 1:
-        min_of_columns(cost, v)
-    else:
-        minimum = np.empty((BANDS, len(v)), cost.dtype)
-        next_band = np.zeros(1, np.int64)
-        run_threads(lambda _: min_of_bands(cost, minimum, next_band), thread_count())
-        min_of_columns(minimum, v)
-    return _finite(v.astype(kind))
+    return prices_from_rows(cost, np.arange(len(cost)), np.zeros(len(cost), kind))
 
 
 def prices_from_rows(cost, rows, u):
     """The highest prices of all columns that are feasible with the prices u of some rows."""
     v = np.empty(cost.shape[1], u.dtype)
     min_slack_of_columns(cost, rows, u, v)
-    return _finite(v)
-
-
-def _finite(v):
     if v.dtype.kind == "f":
         v[np.isinf(v)] = 0
     return v

@@ -6,7 +6,6 @@ import pytest
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import HandedOver
 from assign.dense import cheap_columns as lists
-from assign.dense import first_prices as prices
 from assign.dense.dense import ELSEWHERE, solve
 from assign.dense.sorting import seems_sortable
 from benchmarks.assign_instances import DENSE
@@ -74,23 +73,21 @@ def test_start_prices_that_are_not_finite():
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
 def test_passes_by_several_threads(dtype, monkeypatch):
     monkeypatch.setattr("assign.dense.cheap_columns.PARALLEL_MIN_COSTS", 1000)
-    monkeypatch.setattr("assign.dense.first_prices.PARALLEL_MIN_COSTS", 1000)
     started = []
-    for module in (lists, prices):
-        monkeypatch.setattr(module, "thread_count", lambda: 3)
-        monkeypatch.setattr(module, "run_threads", counted(module, started))
+    monkeypatch.setattr(lists, "thread_count", lambda: 3)
+    monkeypatch.setattr(lists, "run_threads", counted(started))
     for n in (33, 64, 200):
         cost = FAMILIES["u[0,10n]"](n, np.random.default_rng(n)).astype(dtype)
         solved(cost)
         solved(cost[: n // 2].copy())
-    assert {module for module, count in started if count == 3} == {lists, prices}
+    assert set(started) == {3}
 
 
-def counted(module, started):
-    """run_threads of a module, which records its calls."""
+def counted(started):
+    """run_threads, which records its numbers of threads."""
 
     def run(work, count):
-        started.append((module, count))
+        started.append(count)
         run_threads(work, count)
 
     return run
