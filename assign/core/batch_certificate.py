@@ -1,8 +1,4 @@
-"""Certificate of a batch: the conditions of assign/core/certificate.py for many small problems at a time.
-
-One NumPy pass over some items certifies most of them.  The remaining items, and infeasible ones, are checked one by
-one, which also finds their errors.
-"""
+"""Certificate of a batch: the conditions of assign/core/certificate.py for each of its items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +8,12 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from assign.core.certificate import certify, certify_deficient, exact_integers, resolved, tolerance
-from assign.core.certificate_costs import DenseCosts, signed
+from assign.core.certificate import certify, certify_deficient, exact_integers
+from assign.core.certificate_costs import DenseCosts
 from assign.core.given import MAX_INT_LIMIT, Arguments, checked_field, reread
 from gridcut.device import CertificateError
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import on_device, to_host
-
-COSTS_PER_PASS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +37,11 @@ class GivenBatch(Arguments):
             v = checked_field("col_price", found.col_price, kind, (items, m))
             feasible = checked_field("feasible", found.feasible, np.bool_, (items,))
             total = checked_field("cost", found.cost, kind, (items,)) if "cost" in vars(found) else None
-            step = max(1, COSTS_PER_PASS // max(1, n * m))
-            for first in range(0, items, step):
-                part = slice(first, first + step)
-                fields = [a[part] for a in (col, u, v, feasible)]
-                certified = _certified(batch.of(part), *fields, None if total is None else total[part])
-                for b in first + np.flatnonzero(~certified):
-                    try:
-                        _certify_item(batch.of(b), col[b], u[b], v[b], feasible[b], None if total is None else total[b])
-                    except CertificateError as error:
-                        raise CertificateError(f"item {b}: {error}") from None
+            for b in range(items):
+                try:
+                    _certify_item(batch.of(b), col[b], u[b], v[b], feasible[b], None if total is None else total[b])
+                except CertificateError as error:
+                    raise CertificateError(f"item {b}: {error}") from None
 
     def totals(self, col_of_row) -> np.ndarray:
         """Sum of the costs of each item's pairs; raises CertificateError for a column index out of range."""
@@ -108,61 +97,9 @@ class Batch(NamedTuple):
     sign: int
     exact: bool
 
-    def of(self, part) -> "Batch":
-        limit = None if self.limit is None else self.limit[part]
-        return Batch(self.costs[part], self.rows[part], self.cols[part], limit, self.sign, self.exact)
-
-
-def _certified(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
-    """Items that satisfy all conditions at the tolerance of the costs they pay; others may still be optimal."""
-    items, n, m = batch.costs.shape
-    if not items * n * m:
-        return np.zeros(items, bool)
-    limit, sign = batch.limit, batch.sign
-    cost = signed(batch.costs, sign)
-    cost = cost if batch.exact else cost.astype(np.float64, copy=False)
-    u, v = sign * exact_integers(u), sign * exact_integers(v)
-    limit = None if limit is None else sign * exact_integers(limit)
-    if object in (cost.dtype, u.dtype, v.dtype) or (limit is not None and limit.dtype == object):
-        return np.zeros(items, bool)
-    valid_row, valid_col = np.arange(n) < batch.rows[:, None], np.arange(m) < batch.cols[:, None]
-    valid = valid_row[:, :, None] & valid_col[:, None, :]
-    slack = cost - u[:, :, None] - v[:, None, :]
-    matched = col >= 0
-    row_ok = (col >= -1) & (col < m) & (valid_row | (~matched & (u == 0)))
-    place = np.clip(col, 0, m - 1)[:, :, None].astype(np.intp)
-    paid = np.where(matched, np.take_along_axis(cost, place, axis=2)[:, :, 0], 0)
-    gap = np.where(matched, np.take_along_axis(slack, place, axis=2)[:, :, 0], 0)
-    taken = np.zeros((items, m + 1), np.int64)
-    np.add.at(taken, (np.arange(items)[:, None], np.where(matched, np.clip(col, 0, m - 1), m)), 1)
-    alone_row, alone_col = valid_row & ~matched, taken[:, :m] == 0
-    allowed = np.zeros(items)
-    if not batch.exact:
-        held = np.abs(paid).max(axis=1)
-        if limit is not None:
-            held = np.maximum(held, np.abs(np.where(alone_row, limit, 0)).max(axis=1))
-        allowed = tolerance((1, 0), held) * (batch.rows + batch.cols)
-    allowed = allowed[:, None]
-    row_ok &= np.abs(gap) <= allowed
-    row_ok &= ~matched | np.take_along_axis(valid_col, place[:, :, 0], axis=1)
-    col_ok = (taken[:, :m] <= 1) & (valid_col | (v == 0))
-    free_cols = (batch.rows < batch.cols)[:, None] if limit is None else np.ones((items, 1), bool)
-    col_ok &= ~(free_cols & valid_col) | ((v <= allowed) & (~alone_col | (np.abs(v) <= allowed)))
-    if limit is None:
-        free_rows = (batch.rows > batch.cols)[:, None]
-        row_ok &= ~(free_rows & valid_row) | ((u <= allowed) & (~alone_row | (np.abs(u) <= allowed)))
-        complete = matched.sum(axis=1) == np.minimum(batch.rows, batch.cols)
-    else:
-        row_ok &= ~valid_row | ((u - limit <= allowed) & (~alone_row | (np.abs(u - limit) <= allowed)))
-        complete = np.ones(items, bool)
-    fits = ((slack >= -allowed[:, :, None]) | ~valid).all(axis=(1, 2))
-    certified = feasible & fits & complete & row_ok.all(axis=1) & col_ok.all(axis=1)
-    if not batch.exact:
-        prices = np.maximum(np.abs(u).max(axis=1), np.abs(v).max(axis=1))
-        certified &= np.isfinite(paid).all(axis=1) & np.isfinite(prices) & resolved(prices, allowed[:, 0])
-    if total is not None:
-        certified &= sign * total == paid.sum(axis=1)
-    return certified
+    def of(self, b: int) -> "Batch":
+        limit = None if self.limit is None else self.limit[b]
+        return Batch(self.costs[b], self.rows[b], self.cols[b], limit, self.sign, self.exact)
 
 
 def _certify_item(batch: Batch, col_of_row, u, v, feasible, total) -> None:
