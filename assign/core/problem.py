@@ -5,7 +5,6 @@ negated).  It is dense, or sparse with the allowed pairs only.  The solvers do n
 """
 
 import operator
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -393,21 +392,13 @@ def _is_ragged(parts) -> bool:
 
 def _rows_of_matrix(matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """CSR arrays of a validated SciPy matrix, in any order and possibly with duplicates."""
-    wide = matrix.dtype if matrix.dtype == np.uint64 else supported_type("cost", matrix.dtype)
-    if matrix.format == "coo":
-        row, col = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
-        # A CSR matrix with one entry per row, whose columns are the row indices: transposing it sorts by row.
-        entries = len(row)
-        ones = scipy.sparse.csr_array(
-            (np.ones(entries, np.int8), row, np.arange(entries + 1)), shape=(entries, matrix.shape[0])
-        ).tocsc()
-        return ones.indptr, col[ones.indices], matrix.data[ones.indices]
-    if matrix.format == "lil":  # whose conversion fails for read-only arrays
-        indptr = np.append(0, np.cumsum([len(cols) for cols in matrix.rows], dtype=np.int64))
-        indices = np.fromiter(chain.from_iterable(matrix.rows), np.int32, indptr[-1])
-        return indptr, indices, np.fromiter(chain.from_iterable(matrix.data), matrix.dtype, indptr[-1])
+    kind = matrix.dtype.kind if matrix.dtype == np.uint64 else supported_type("cost", matrix.dtype).kind
     if matrix.format != "csr":
-        matrix = matrix.astype(wide, copy=False).tocsr()
+        given = matrix.copy() if matrix.format == "lil" else matrix  # SciPy converts no read-only LIL arrays
+        given = given.astype({"u": np.uint64, "i": np.int64, "f": np.float64}[kind], copy=False)
+        matrix = given.tocsr()
+        if matrix.nnz < given.nnz:  # SciPy adds up duplicates of COO matrices
+            _check_sums(given.data)
         check_matrix("cost", matrix)
     end = matrix.indptr[-1]
     return matrix.indptr, matrix.indices[:end], matrix.data[:end]
@@ -437,35 +428,21 @@ def _rows_of_parts(indptr, indices, values, shape):
 
 def canonical(indptr, indices, values, shape, *, merge: bool):
     """Sort each row; sum duplicates if `merge`, else raise ValueError; convert float32 to float64."""
-    indptr, indices = indptr.astype(np.int64, copy=False), indices.astype(np.int32, copy=False)
     values = supported("cost", values)
     # A new SciPy matrix around these arrays, because the flags of the caller's matrix may be out of date.
-    if not scipy.sparse.csr_array((values, indices, indptr), shape=shape).has_canonical_format:
-        positions = np.arange(len(indices))
-        ordered = scipy.sparse.csr_array((positions, indices, indptr), shape=shape, copy=True)
-        ordered.sort_indices()
-        indptr, indices, values = (
-            ordered.indptr.astype(np.int64), ordered.indices.astype(np.int32), values[ordered.data]
-        )  # fmt: skip
-        first = np.append(True, indices[1:] != indices[:-1])[: len(indices)]
-        first[indptr[:-1][np.diff(indptr) > 0]] = True
-        if not first.all():
+    matrix = scipy.sparse.csr_array((values, indices.astype(np.int32, copy=False), indptr), shape=shape)
+    if not matrix.has_canonical_format:
+        matrix = matrix.astype(np.int64 if values.dtype.kind == "i" else np.float64, copy=True)
+        matrix.sum_duplicates()
+        if matrix.nnz < len(values):
             if not merge:
                 raise ValueError("indices must not contain a column twice in one row")
-            starts = np.flatnonzero(first)
-            indptr, indices, values = np.searchsorted(starts, indptr), indices[starts], _sums(values, starts)
-    if values.dtype == np.float32:
-        values = values.astype(np.float64)
-    return indptr, indices, values, shape
+            _check_sums(values)
+    values = matrix.data.astype(np.float64, copy=False) if values.dtype.kind == "f" else matrix.data
+    return matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False), values, shape
 
 
-def _sums(values, starts):
-    """Sums of values[starts[k] : starts[k + 1]], in int64 or float64."""
-    if values.dtype.kind == "f":
-        return np.add.reduceat(values.astype(np.float64), starts)
-    values = values.astype(np.int64)
-    low = np.add.reduceat(values & 0xFFFFFFFF, starts)
-    high = np.add.reduceat(values >> 32, starts) + (low >> 32)
-    if high.min() < -(2**31) or high.max() >= 2**31:
-        raise ValueError("cost: the sum of the entries of a pair that is stored more than once does not fit int64")
-    return (high << 32) | (low & 0xFFFFFFFF)
+def _check_sums(values) -> None:
+    """Raise ValueError if sums of these integers might leave int64."""
+    if values.dtype.kind != "f" and np.abs(values.astype(np.float64)).sum() > 2.0**62:
+        raise ValueError("cost: the sum of the entries of a pair that is stored more than once might not fit int64")

@@ -6,9 +6,9 @@ converted (`gridcut.device.sparse`); lists that need no conversion are tested in
 """
 
 import operator
-from itertools import chain
 
 import numpy as np
+import scipy.sparse
 
 from gridcut.device import plain_kernel
 from gridcut.device.arguments import INT32_MAX, plain_array
@@ -110,26 +110,17 @@ def check_axes(graph) -> None:
 
 
 def stored_lists(graph, with_values: bool = True):
-    """(indptr, indices, values, whether they are lists of columns) of a SciPy matrix; duplicates are kept.
+    """(indptr, indices, values, whether they are lists of columns) of a SciPy matrix.
 
-    The caller checks the lists, as those of a compressed matrix are returned unchanged.  A conversion by SciPy would
-    sum duplicates in the dtype of the matrix, which may be too narrow for the sum.
+    The caller checks the lists, as those of a compressed matrix are returned unchanged.
     """
     check_axes(graph)
     if graph.format not in ("csr", "csc"):
         check_matrix("graph", graph)
-        if graph.format in ("coo", "dok"):
-            graph = graph.tocoo()
-            row, col = plain(graph.row, INT32), plain(graph.col, INT32)
-            order = np.argsort(row, kind="stable")
-            ptr = np.zeros(graph.shape[0] + 1, np.int64)
-            np.cumsum(np.bincount(row, minlength=graph.shape[0]), out=ptr[1:])
-            return ptr, col[order], graph.data[order] if with_values else None, False
-        if graph.format == "lil":  # SciPy does not convert read-only LIL arrays
-            ptr = np.cumsum([0, *map(len, graph.rows)])
-            adj = np.fromiter(chain.from_iterable(graph.rows), np.int32, ptr[-1])
-            return ptr, adj, np.fromiter(chain.from_iterable(graph.data), graph.dtype, ptr[-1]), False
-        graph = graph.tocsr()
+        entries = (graph.copy() if graph.format == "lil" else graph).tocoo()  # SciPy converts no read-only LIL arrays
+        wide = {"i": np.int64, "u": np.uint64, "f": np.float64}.get(entries.dtype.kind, entries.dtype)
+        values = entries.data.astype(wide, copy=False) if with_values else np.ones(entries.nnz, np.int8)
+        graph = scipy.sparse.csr_array((values, (entries.row, entries.col)), shape=graph.shape)
     if with_values and len(graph.data) < len(graph.indices):
         raise ValueError(f"graph has {len(graph.indices)} indices, but {len(graph.data)} values")
     return graph.indptr, graph.indices, graph.data, graph.format == "csc"
