@@ -16,14 +16,13 @@ from functools import partial
 
 import numpy as np
 
-import gridcut
 from apps.common.images import as_floats
 from apps.common.rectangles import Rectangle, absolute, bounds, relative, widened
 from apps.common.row_blocks import in_parallel
 from apps.segmentation.colour_models import lab_image
-from apps.segmentation.grid_cut import banded_cut, edges_outside, minimum
+from apps.segmentation.grid_cut import banded_cut, edges_of, edges_outside, minimum
 from apps.segmentation.image_sizes import enlarged, tiles_along
-from apps.segmentation.terms import CONTRAST, UNIT, mean_squared_step
+from apps.segmentation.terms import UNIT, mean_squared_step
 
 MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
 MARGINS = 4  # margin of a tile, in widths of the free band on one side of the outline
@@ -89,9 +88,8 @@ class _Outline:
         self.rgb, self.marks, self.guess, self.width = rgb, marks, guess, width
         preferences = np.minimum(costs - costs.min(axis=0), MAX_PREFERENCE).astype(np.float32)
         self.costs = dict(zip(values, preferences, strict=True))
-        self.beta = CONTRAST / mean_contrast(rgb)
-        self.weight = smoothness * UNIT
-        self.forbidden = np.int32(8 * self.weight + 1)  # exceeds the total weight of all edges of a pixel
+        self.contrast, self.smoothness = mean_contrast(rgb), smoothness
+        self.forbidden = np.int32(8 * smoothness * UNIT + 1)  # exceeds the total weight of all edges of a pixel
         side = 2 * width + 1
         self.disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
 
@@ -123,15 +121,14 @@ class _Outline:
 
     def _cut(self, where, guess, free):
         """Labels of minimum energy of a part of the image, in which the pixels that are not free keep theirs."""
-        lab = lab_image(as_floats(self.rgb[where]))
-        edges = gridcut.contrast_edges(lab, weight=self.weight, connectivity=8, beta=self.beta, dtype=np.int32)
+        edges = edges_of(lab_image(as_floats(self.rgb[where])), self.smoothness, self.contrast)
         if self.closed is not None:
             free = free & ~self.closed[where]
             edges = edges_outside(self.closed[where], edges)
         values = np.unique(guess)
         costs = [self._costs(where, value) for value in values]
         if len(values) == 2:
-            is_last, _ = banded_cut(costs[0], costs[1], edges, guess == values[1], free, self.forbidden)
+            is_last, _ = banded_cut(costs[0] - costs[1], edges, guess == values[1], free, self.forbidden)
             return values[is_last.view(np.uint8)]
         unary = np.where(free, costs, np.where(guess == values[:, None, None], 0, self.forbidden))
         return values[minimum(unary.astype(np.int32), edges, "cpu", np.searchsorted(values, guess)).labels]

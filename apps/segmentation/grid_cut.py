@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 import gridcut
 from apps.common.row_blocks import for_blocks
 from apps.segmentation.marks import OPEN
-from apps.segmentation.terms import FORBIDDEN, UNIT
+from apps.segmentation.terms import CONTRAST, FORBIDDEN, UNIT, mean_squared_step
 from gridcut.device import DeviceName
 
 NO_LOCATION = np.zeros((0, 0), np.int16)
@@ -206,19 +207,30 @@ def minimum(unary: np.ndarray, edges: dict, device: DeviceName, start: np.ndarra
     return gridcut.alpha_expansion(unary, edges, start=start, restarts=0, device=device)
 
 
-def banded_cut(source, sink, edges, guess, free, forbidden=FORBIDDEN, device: DeviceName = "cpu"):
+def edges_of(lab, smoothness: float, contrast: float | None = None, dtype: DTypeLike = np.int32) -> dict:
+    """Contrast weights of the 8 neighbours by offset, in 1 / UNIT nats.
+
+    lab          float32 (H, W, channels)
+    smoothness   weight of an edge of length 1 between equal colours, in nats
+    contrast     mean squared difference of neighbours; default: that of `lab`
+    """
+    beta = CONTRAST / (mean_squared_step(lab) if contrast is None else contrast)
+    return gridcut.contrast_edges(lab, weight=smoothness * UNIT, connectivity=8, beta=beta, dtype=dtype)
+
+
+def banded_cut(preference, edges, guess, free, forbidden=FORBIDDEN, device: DeviceName = "cpu"):
     """Minimum cut in a band of an image, and its labels, bool (H, W), which are those of a guess elsewhere.
 
-    source, sink   costs of the background and of the object, int32 (H, W)
-    free           pixels of the band; the pixels beside it are held, and no others take part
-    forbidden      exceeds the total weight of all edges of a pixel
+    preference   cost of the background above that of the object, int32 (H, W)
+    free         pixels of the band; the pixels beside it are held, and no others take part
+    forbidden    exceeds the total weight of all edges of a pixel
     """
     import cv2
 
     taking_part = cv2.dilate(free.view(np.uint8), np.ones((3, 3), np.uint8)) > 0
     held = taking_part & ~free
-    source = np.where(held, np.int32(forbidden) * guess, source)
-    sink = np.where(held, np.int32(forbidden) * ~guess, sink)
+    preference = np.where(held, np.where(guess, np.int32(forbidden), np.int32(-forbidden)), preference)
+    source, sink = np.maximum(preference, 0), np.maximum(-preference, 0)
     cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device=device)
     return np.where(taking_part, cut.labels, guess), cut
 

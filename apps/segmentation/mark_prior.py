@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.common.figures import outline
-from apps.segmentation.colour_models import COMPONENTS, TINY, Palette, fit_mixture
+from apps.segmentation.colour_models import COMPONENTS, TINY, fit_mixture
 from apps.segmentation.geodesic import UNREACHED, barrier_distance, geodesic_preference, ranks_inside
 
 FEW = 0.005  # share of the image at which half of the additional weight of the location is left
@@ -58,38 +58,31 @@ class MarkPrior(NamedTuple):
     alone: bool = True
 
 
-def mark_prior(
-    lab: np.ndarray,
-    palette: Palette,
-    whole: np.ndarray,
-    is_object: np.ndarray,
-    is_background: np.ndarray,
-    scale: float = 1.0,
-) -> MarkPrior:
+def mark_prior(view, is_object: np.ndarray, is_background: np.ndarray) -> MarkPrior:
     """Prior of an image with marks on an object, bool (H, W), and perhaps on the background.
 
-    `lab` is float32 (H, W, 3), `whole` the density of the image's colours at each entry of the palette.  The paths
-    have `scale` times the pixels of those in a reduced image, so the colours along them count as much more.  Time is
-    linear in the pixels.
+    `view` is an ImageView.  Its paths have `scale` times the pixels of those in a reduced image, so the colours along
+    them count as much more.  Time is linear in the pixels.
     """
-    steps = lab if scale == 1 else lab * np.float32(scale)
     share = described_share(is_object, is_background)
     border = BORDER / (BORDER + share)
     if not is_background.any():
         border = max(border, ONLY_BORDER)
     elif share >= ENOUGH or not is_object.any():
-        return MarkPrior(1.0, geodesic_preference(steps, is_object, is_background))
+        return MarkPrior(1.0, geodesic_preference(view.steps, is_object, is_background))
     few = FEW / (FEW + share) * max(0.0, 1 - share / ENOUGH)
     trust = 1 / (1 + CAUTION * few)
-    sides = side_lengths(palette, whole, np.zeros(is_object.shape, bool))
+    sides = side_lengths(view, np.zeros(is_object.shape, bool))
     sides[is_object | is_background] = UNREACHED
-    lengths = np.where(sides < UNREACHED, np.float32(scale) * (sides + np.float32(1 + share / SIDE_SHARE)), UNREACHED)
-    geodesic = geodesic_preference(steps, is_object, is_background, lengths)
+    lengths = np.where(
+        sides < UNREACHED, np.float32(view.scale) * (sides + np.float32(1 + share / SIDE_SHARE)), UNREACHED
+    )
+    geodesic = geodesic_preference(view.steps, is_object, is_background, lengths)
     location = np.float32(1 + few) * geodesic
     initial = [(geodesic < -CERTAIN, geodesic > CERTAIN)]
     if border >= MIN_BORDER:
-        to_background = barrier_distance(lab, is_background, sides)
-        to_object = barrier_distance(lab, is_object, np.full_like(sides, UNREACHED))
+        to_background = barrier_distance(view.lab, is_background, sides)
+        to_object = barrier_distance(view.lab, is_object, np.full_like(sides, UNREACHED))
         compared = (to_object - to_background) / np.maximum(to_object + to_background, np.float32(1e-6))
         location += np.float32(border) * (1 - 2 * ranks_inside(to_background, is_background) + compared)
         initial += [(geodesic < 0, geodesic > 0), (compared < 0, compared > 0)]
@@ -114,7 +107,7 @@ def described_share(is_object: np.ndarray, is_background: np.ndarray) -> float:
     return share * min(1.0, usual / float(depth[depth > 0].mean()))
 
 
-def side_lengths(palette: Palette, whole: np.ndarray, is_background: np.ndarray) -> np.ndarray:
+def side_lengths(view, is_background: np.ndarray) -> np.ndarray:
     """Initial lengths of paths that start at the sides of the image, float32 (H, W); UNREACHED elsewhere.
 
     Pixels along a side are probably background if their colours are common in the ring around the pixels that are not
@@ -130,6 +123,7 @@ def side_lengths(palette: Palette, whole: np.ndarray, is_background: np.ndarray)
     wide[RING:-RING, RING:-RING] = False
     near = outline(~is_background, RING)
     ring = near | (wide & ~is_background)
+    palette, whole = view.palette, view.whole
     common = fit_mixture(palette.colour, palette.counts(ring), COMPONENTS)
     rare = np.log(whole + TINY) - np.log(common.density(palette.colour) + TINY)
     start[frame] = RARE_COLOUR_LENGTH * np.maximum(rare, 0.0)[palette.index[frame]]

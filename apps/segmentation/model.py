@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import gridcut
 from apps.common.images import as_floats
 from apps.common.rectangles import Rectangle, area, bounds, widened
 from apps.common.row_blocks import concurrently
@@ -31,7 +30,7 @@ from apps.segmentation.colour_models import (
     whole_density,
 )
 from apps.segmentation.geodesic import depth_in_box, geodesic_excess, geodesic_preference
-from apps.segmentation.grid_cut import LabelCosts, edges_outside
+from apps.segmentation.grid_cut import LabelCosts, edges_of, edges_outside
 from apps.segmentation.hints import Hints, part_of
 from apps.segmentation.image_sizes import at_centres, enlarged, means
 from apps.segmentation.mark_prior import FEW, mark_prior, side_lengths
@@ -40,7 +39,6 @@ from apps.segmentation.start_mask import MaskPrior, start_of
 from apps.segmentation.terms import (
     BLUR,
     BOX_SMOOTHNESS,
-    CONTRAST,
     GEODESIC_WEIGHT,
     REDUCED_PIXELS,
     SMOOTHNESS,
@@ -143,13 +141,8 @@ class ImageView:
         return self._edges[is_box]
 
     def _weights(self, lab, is_box: bool) -> dict:
-        return gridcut.contrast_edges(
-            with_wide_steps(lab, BLUR * self.scale) if is_box else lab,
-            weight=(BOX_SMOOTHNESS if is_box else SMOOTHNESS) * UNIT * self.scale,
-            connectivity=8,
-            beta=CONTRAST / mean_squared_step(lab),
-            dtype=np.uint16,
-        )
+        smoothness, contrast = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * self.scale, mean_squared_step(lab)
+        return edges_of(with_wide_steps(lab, BLUR * self.scale) if is_box else lab, smoothness, contrast, np.uint16)
 
     def costs(self, models: Models) -> LabelCosts:
         """The models' costs on this image."""
@@ -255,7 +248,7 @@ def prior_of(view: ImageView, hints: Hints) -> Prior:
 def _prior_of_marks(view, hints, values, strokes) -> Prior:
     """Of marks on an object and perhaps on the background; see apps.segmentation.mark_prior."""
     is_object, is_background = hints.marks > BACKGROUND, hints.marks == BACKGROUND
-    found = mark_prior(view.lab, view.palette, view.whole, is_object, is_background, view.scale)
+    found = mark_prior(view, is_object, is_background)
     location = _both_sides((GEODESIC_WEIGHT * UNIT * found.trust) * found.location)
     prior = Prior(values, strokes, location, found.trust)
     initial = [prior.blended([view.counts(part) for part in reversed(one)]) for one in found.initial]
@@ -293,7 +286,7 @@ def _prior_of_mask(view, hints, values, strokes) -> Prior:
 def _with_box(view, hints, prior) -> Prior:
     """With the depth in a box; if there are also marks of the object, these alone are a further start."""
     is_background = hints.marks == BACKGROUND
-    depth = depth_in_box(view.lab, is_background, side_lengths(view.palette, view.whole, is_background))
+    depth = depth_in_box(view.lab, is_background, side_lengths(view, is_background))
     costs = prior.location[1].astype(np.float32) - prior.location[0] + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth)
     counts = view.counts
     initial = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in BOX_SHARES]

@@ -112,8 +112,7 @@ def refined(lab: np.ndarray, edges: dict, mask: SoftMask, grain: float, device: 
         preference = np.where(is_open, trust * logits + colours, HELD * np.sign(logits))
         units, width = np.rint(preference * UNIT).astype(np.int32), math.ceil(BAND * grain)
         free = outline(guess, width) | outline(~guess, width) | ((units < 0) == guess)
-        source, sink = np.maximum(units, 0), np.maximum(-units, 0)
-        found, cut = banded_cut(source, sink, weights, guess, free, device=device)
+        found, cut = banded_cut(units, weights, guess, free, device=device)
     assert found is not None
     logits = mask.at(part, shape, (0.0, 0.0))
     if not _is_supported(found, logits > 0, colours, weights):

@@ -24,15 +24,14 @@ from __future__ import annotations
 
 import copy
 import itertools
-import os
-import pickle
+import shelve
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -183,8 +182,7 @@ def _segmented(frames, hints, device, named):
     keys = sorted(hints)
     carrier: Any = None
     last, shape, count = None, None, 0
-    with tempfile.TemporaryFile() as file:
-        waiting = _Waiting(file)
+    with tempfile.TemporaryDirectory() as folder, shelve.open(f"{folder}/waiting") as waiting:
         for number, rgb in enumerate(frames):
             start = time.perf_counter()
             count, frame = number + 1, to_bytes(rgb)
@@ -195,7 +193,8 @@ def _segmented(frames, hints, device, named):
                 given, name = hints[number], named(number)
                 check_same_size(given.marks, shape[:2], name, "the frames are")
                 if corrects := not _is_complete(given):
-                    carried = carrier.next(frame).mask.copy()
+                    carrier.next(frame)
+                    carried = carrier.mask.copy()
                     mask, energy = _corrected(frame, carried, given.marks, device, name)
                     carrier.correct(frame, mask, carried)
                 else:
@@ -205,14 +204,14 @@ def _segmented(frames, hints, device, named):
                     mask, energy = found.mask, found.energies[-1]
                     carrier = Carrier(frame, mask, device)
                 last, seconds = number, time.perf_counter() - start
-                yield from waiting.carried_backward(copy.copy(carrier), number, corrects)
+                yield from _carried_backward(waiting, copy.copy(carrier), number, corrects)
                 yield VideoFrame(number, frame, mask, number, energy, False, seconds)
             elif following is not None and carrier is not None and not _is_complete(hints[following]):
-                waiting.append(frame, _carried(carrier, number, frame, last, start))
+                waiting[str(number)] = frame, _carried(carrier, number, frame, last, start)
             elif carrier is not None and (following is None or 2 * number <= last + following):
                 yield _carried(carrier, number, frame, last, start)
             else:
-                waiting.append(frame)
+                waiting[str(number)] = frame, None
     if not count:
         raise InputError("frames: the clip has no frame")
     if keys[-1] >= count:
@@ -240,50 +239,29 @@ def _corrected(frame, carried, marks, device, name):
 
 def _carried(carrier, number, frame, key, start, own=None) -> VideoFrame:
     """The next frame of a carrier, certified; `start`: when the time of this frame began; `own`: as `Carrier.next`."""
-    mask, cut = carrier.next(frame, own)
+    cut = carrier.next(frame, own)
     if cut is not None:
         cut.check()
     energy = None if cut is None else cut.value / UNIT
-    return VideoFrame(number, frame, mask.copy(), key, energy, cut is not None, time.perf_counter() - start)
+    return VideoFrame(number, frame, carrier.mask.copy(), key, energy, cut is not None, time.perf_counter() - start)
 
 
-class _Waiting:
-    """Frames that wait for the next key frame, and what was found in them or None, in a temporary file."""
+def _carried_backward(waiting, carrier: Carrier, key: int, corrects: bool) -> Iterator[VideoFrame]:
+    """Carry the mask of a key frame, or its correction, back through the waiting frames; then yield these in order.
 
-    def __init__(self, file: IO[bytes]):
-        self._file = file
-        self._places: list[int] = []
-
-    def append(self, frame: np.ndarray, found: VideoFrame | None = None) -> None:
-        """Append a frame, uint8 (H, W, 3), and what was found in it, unless it follows a later key frame."""
-        self._places.append(self._written(frame, found))
-
-    def carried_backward(self, carrier: Carrier, key: int, corrects: bool) -> Iterator[VideoFrame]:
-        """Carry the mask of a key frame, or its correction, back through the waiting frames; then yield these in order.
-
-        A correction is carried to the last frame whose mask agrees with it.
-        """
-        places, self._places = self._places, []
-        for at in reversed(range(len(places))):
-            if corrects and not carrier.differs:
-                break
-            frame, found = self._read(places[at])
-            own, number = found.mask if corrects else None, key - len(places) + at
-            found = _carried(carrier, number, frame, key, time.perf_counter(), own)
-            if not corrects or carrier.differs:
-                places[at] = self._written(frame, found)
-        for place in places:
-            yield self._read(place)[1]
-        self._file.truncate(0)
-
-    def _written(self, *values) -> int:
-        place = self._file.seek(0, os.SEEK_END)
-        pickle.dump(values, self._file)
-        return place
-
-    def _read(self, place: int):
-        self._file.seek(place)
-        return pickle.load(self._file)
+    A correction is carried to the last frame whose mask agrees with it.
+    """
+    numbers = sorted(map(int, waiting))
+    for number in reversed(numbers):
+        if corrects and not carrier.differs:
+            break
+        frame, found = waiting[str(number)]
+        own = found.mask if corrects else None
+        found = _carried(carrier, number, frame, key, time.perf_counter(), own)
+        if not corrects or carrier.differs:
+            waiting[str(number)] = frame, found
+    for number in numbers:
+        yield waiting.pop(str(number))[1]
 
 
 def _is_complete(given: Hints) -> bool:

@@ -23,17 +23,16 @@ The mask is smoothed as that of an image, so parts of a few pixels that only one
 [1] Kroeger, Timofte, Dai, Van Gool. "Fast optical flow using dense inverse search." ECCV 2016.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-import gridcut
 from apps.common.images import as_floats
 from apps.common.rectangles import bounds, widened
 from apps.segmentation.colour_models import COMPONENTS, Mixture, fit_mixture, lab_image, make_palette
-from apps.segmentation.grid_cut import banded_cut
+from apps.segmentation.grid_cut import banded_cut, edges_of
 from apps.segmentation.soft_start import outline_distance
-from apps.segmentation.terms import CONTRAST, SMOOTHNESS, UNIT, mean_squared_step
+from apps.segmentation.terms import SMOOTHNESS, UNIT
 from gridcut.core.cut import Cut
 from gridcut.device import DeviceName
 
@@ -46,13 +45,6 @@ COLOUR_WEIGHT = 0.1  # nats per nat of a model; more lets shadows join the objec
 RARE = 1e-8  # density added to each model, per cubic Lab unit, which bounds the cost of a pixel
 REFIT_FRAMES = 5  # frames between two fits of the recent models
 MIN_SIDE = 32  # pixels: smaller frames are padded for the flow
-
-
-class Carried(NamedTuple):
-    """Mask (H, W) of a frame, and the cut that it is from; None if no pixel was uncertain."""
-
-    mask: np.ndarray
-    cut: Cut | None
 
 
 class Carrier:
@@ -96,8 +88,8 @@ class Carrier:
         rgb = as_floats(frame)
         self._fit(make_palette(rgb, lab_image(rgb)), self.mask)
 
-    def next(self, frame: np.ndarray, other: np.ndarray | None = None) -> Carried:
-        """Carry the mask to this frame, uint8 RGB (H, W, 3), the neighbour of the last one.
+    def next(self, frame: np.ndarray, other: np.ndarray | None = None) -> Cut | None:
+        """Carry the mask to this frame, uint8 RGB (H, W, 3), the neighbour of the last one; its cut, if there is any.
 
         other   mask of this frame, bool (H, W), which is kept but where the mask differed from it in the last frame
         """
@@ -115,7 +107,7 @@ class Carrier:
             parts = (array[window] for array in (distance, disagreement, band))
             self.mask[window], cut = self._cut(as_floats(frame[window]), *parts)
         self._change = None if other is None else _thick(self.mask ^ other)
-        return Carried(self.mask, cut)
+        return cut
 
     def _moved(self, distances, grey):
         """Arrays (H, W) of signed distances in the new frame, and the disagreement of both flows, in pixels."""
@@ -147,11 +139,7 @@ class Carrier:
         evidence = COLOUR_WEIGHT * self._log_ratio(palette.colour)[palette.index]
         evidence += DISTANCE_WEIGHT * distance / (1 + disagreement)
         costs = np.rint(UNIT * evidence).astype(np.int32)
-        edges = gridcut.contrast_edges(
-            lab, weight=SMOOTHNESS * UNIT, connectivity=8, beta=CONTRAST / mean_squared_step(lab), dtype=np.int32
-        )
-        source, sink = np.maximum(costs, 0), np.maximum(-costs, 0)
-        labels, cut = banded_cut(source, sink, edges, distance > 0, band, device=self.device)
+        labels, cut = banded_cut(costs, edges_of(lab, SMOOTHNESS), distance > 0, band, device=self.device)
         self._age += 1
         if self._age % REFIT_FRAMES == 0:
             self._fit(palette, labels)
@@ -159,11 +147,10 @@ class Carrier:
 
     def _log_ratio(self, colour):
         """log(p(colour | object) / p(colour | background)) at Lab colours (n, 3)."""
-        density = [sum(model.density(colour) for model in models) / len(self._models) for models in self._by_kind()]
-        return np.log(density[0] + RARE) - np.log(density[1] + RARE)
-
-    def _by_kind(self):
-        return list(zip(*self._models, strict=True))
+        of_object, of_background = (
+            np.mean([model.density(colour) for model in models], axis=0) for models in zip(*self._models, strict=True)
+        )
+        return np.log(of_object + RARE) - np.log(of_background + RARE)
 
     def _fit(self, palette, mask) -> None:
         """Fit the recent models, or the first ones, unless a kind has no pixel."""

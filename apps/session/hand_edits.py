@@ -28,11 +28,11 @@ from apps.segmentation.colour_models import lab_image
 from apps.segmentation.connected_parts import tidied
 from apps.segmentation.fine_outline import MAX_PREFERENCE, placed_outline
 from apps.segmentation.fit import PIN_HOLE, PIN_SHARE, REDUCED_PIXELS
-from apps.segmentation.grid_cut import banded_cut
+from apps.segmentation.grid_cut import banded_cut, edges_of
 from apps.segmentation.image_sizes import at_centres, centres, part_at_centres
 from apps.segmentation.margins import Margins, Unsure
 from apps.segmentation.marks import BACKGROUND, OPEN
-from apps.segmentation.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT
+from apps.segmentation.terms import FORBIDDEN, SMOOTHNESS, UNIT
 from apps.session.canvas import Canvas, placed
 from apps.session.image_answers import ImageAnswers
 from apps.session.session_records import Patch, Record, Stroke
@@ -86,11 +86,9 @@ class Edits:
         pushed, other = terms if stroke.label else terms[::-1]
         pushed[relative(near, around)][core] = FORBIDDEN
         other[relative(near, around)][core] = 0
-        weight = SMOOTHNESS * UNIT * self._scale
         lab = lab_image(as_floats(to_rgb(self._values[around])))
-        beta = CONTRAST / self._answers.contrast
-        edges = gridcut.contrast_edges(lab, weight=weight, connectivity=8, beta=beta, dtype=np.int32)
-        is_object, cut = banded_cut(*terms, edges, found == self._label, free, FORBIDDEN)
+        edges = edges_of(lab, SMOOTHNESS * self._scale, self._answers.contrast)
+        is_object, cut = banded_cut(terms[0] - terms[1], edges, found == self._label, free, FORBIDDEN)
         cut.check()
         changed = free & (is_object != (found == self._label))
         return self._patch(around, changed, is_object, is_part=stroke.is_part)
