@@ -5,7 +5,6 @@ Figures are uint8 RGB (H, W, 3).  Small ones are enlarged by an integer factor, 
 
 import colorsys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import cv2
 import numpy as np
@@ -167,30 +166,6 @@ def draw_circles(figure: np.ndarray, points: np.ndarray, colours: np.ndarray, ra
     """Draw discs, or circles of a `width`, around points of `drawn_at` (N, 2), in the colours (N, 3)."""
     for point, colour in zip(points.tolist(), colours.tolist(), strict=True):
         cv2.circle(figure, point, radius << SUBPIXEL_BITS, colour, width, cv2.LINE_AA, SUBPIXEL_BITS)
-
-
-def plot_lines(ax: Any, start: np.ndarray, end: np.ndarray, colour: np.ndarray) -> Any:
-    """Draw a line from each point `start` to its point `end`, (N, 2) each, with y down as in images.
-
-    ax       matplotlib axes; None: the current ones
-    colour   integers (N,): lines with the same integer have the same colour
-
-    Returns the axes.  Raises ImportError if `ax` is None and matplotlib is not installed.
-    """
-    from gridcut.device.figures import axes_or_current, label_colours
-
-    ax = axes_or_current(ax)
-    if not len(start):
-        return ax
-    from matplotlib.collections import LineCollection
-
-    lines = list(np.stack([start, end], axis=1))
-    ax.add_collection(LineCollection(lines, colors=label_colours(colour) / 255, linewidths=1))
-    ax.autoscale_view()
-    ax.set_aspect("equal")
-    if not ax.yaxis_inverted():
-        ax.invert_yaxis()
-    return ax
 
 
 # Words, scales and sheets

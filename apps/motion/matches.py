@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from apps.common.figures import plot_lines
 from apps.common.images import write_bytes
 from gridcut.device.result import Result
 from gridcut.device.tables import data_frame
@@ -58,13 +57,6 @@ class Matches(Result):
     def to_pandas(self) -> Any:
         """The matches as a pandas.DataFrame with the columns of `write`; ImportError without pandas."""
         return data_frame(self._columns())
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw a line from each point to its match with matplotlib, on `ax` or the current axes, which are returned.
-
-        Raises ImportError if `ax` is None and matplotlib is not installed.
-        """
-        return plot_lines(ax, self.first, self.second, np.arange(len(self)))
 
     def _columns(self) -> dict[str, np.ndarray]:
         parts = (*self.first.T, *self.second.T, self.cost, self.margin, self.confidence)

@@ -68,10 +68,6 @@ class WideMatches(Result):
         """The matches as a pandas.DataFrame, with their residuals; ImportError without pandas."""
         return self.matches.to_pandas().assign(residual=self.residual)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw a line from each point to its match, as `Matches.plot`."""
-        return self.matches.plot(ax)
-
 
 def match(
     first: ArrayLike,

@@ -29,7 +29,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The path of an image, volume or clip, and what belongs to it, by option: files, boxes; others are left out."""
+    """The path of an input, and what belongs to it, by option: files, boxes; others are left out."""
 
     image: Path
     files: dict[str, Any]

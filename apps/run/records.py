@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
 
 RECORD = "record"  # kind of the record itself, in a report's "files"
-SUBJECTS = ("file", "image", "first", "second", "input", "clip")  # roles of the inputs that results are named after
+SUBJECTS = ("file", "image", "first", "second")  # roles of the inputs that results are named after
 UNCHECKED = {"checked": False}
 # Options that affect where, how fast and how verbosely a command runs, but not its results.
 NOT_OF_RESULTS = frozenset("json out overwrite quiet record report resume scheduler threads workers".split())

@@ -73,15 +73,11 @@ class Trajectories(Result):
         linked = shown[1:] & shown[:-1]
         link = np.column_stack([number[:-1][linked], number[1:][linked]])
         detections = Detections(frame, self.position[shown], extra)
-        return Tracks(detections, point, link, self.margin[1:][linked], {"frames": len(self.state)})
+        return Tracks(detections, point, link, self.margin[1:][linked])
 
     def to_pandas(self) -> Any:
         """The table of `tracks()`, as `Tracks.to_pandas`: frame, x, y, state, confidence, particle, link_margin."""
         return self.tracks().to_pandas()
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the trails with matplotlib, one colour per point, as `Tracks.plot`."""
-        return self.tracks().plot(ax)
 
 
 def follow(

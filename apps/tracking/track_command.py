@@ -11,14 +11,14 @@ The points of each frame are linked to the active tracks by an exact one-to-one 
 squared distances; leaving a track unlinked costs the square of the search range.  Crowds of any size are solved
 exactly.  Corners of photographs are predicted from the images (--predict image); particles are expected at their last
 position.  --global links all frames together, without prediction: with --memory, fewer links are wrong if points are
-missed or noise is detected.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, with the columns track,
-frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
+missed or noise is detected.  Results in the --out folder: NAME-tracks.csv, with the columns track, frame, x, y, ...,
+link_margin, and of frames NAME-trails.png.  The margin of a link is a lower bound on the cost increase of its frame
+without it.
 
 Given points are followed from frame to frame.  Their table says of each frame whether the point is seen or occluded,
 and with which confidence; it ends where the point leaves the frame or is lost.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,24 +29,15 @@ from apps.common.clock import Clock, shown_seconds
 from apps.common.command import spelled
 from apps.common.file_kinds import stem_of
 from apps.common.images import InputError, write_image
-from apps.run.inputs import check_out_is_not_input, check_unique_names, image_items
+from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, image_items, job_of
 from apps.run.program import Program, Work, frame_bar, report_of
 from apps.tracking import DETECTORS, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
 MIN_DETECTIONS = 4  # of a sequence
 IMAGE_SEARCH_RANGE = 2.0  # pixels: default with --predict image
-MAX_VIDEO_FRAMES = 100_000  # of a video drawn from a table
 IMAGE_MEMORY = 3  # frames: default with --predict image
 INPUTS = ("input", "points")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A sequence, or a table of detections, and given points: paths."""
-
-    input: Path
-    points: Path | None
 
 
 def _add_options(options) -> None:
@@ -81,8 +72,7 @@ def _plan(chosen) -> Work:
     check_out_is_not_input(paths, chosen.out, "input")
     if chosen.video:
         check_out_is_not_input(paths, Path(chosen.video).parent, "input", "--video")
-    points = Path(chosen.points) if chosen.points else None
-    items = image_items(paths, partial(Job, points=points))
+    items = image_items(paths, partial(job_of, chosen, INPUTS[1:]))
     check_unique_names(paths, "input")
     one_sequence = {"video": "--video takes the result of one sequence; omit it for several inputs and with --workers"}
     work = _follow_one if chosen.points else _track_one
@@ -97,23 +87,19 @@ def _track_one(job: Job, chosen) -> dict:
 
     clock = Clock()
     sequence = finder = last = None
-    if job.input.suffix.lower() == ".csv":
-        if chosen.predict == "image":
-            raise InputError("--predict image needs frames; a table of detections has none")
-        detections = read_detections(job.input)
+    if job.image.suffix.lower() == ".csv":
+        if option := "--predict image" if chosen.predict == "image" else chosen.video and "--video":
+            raise InputError(f"{option} needs frames; a table of detections has none")
+        detections = read_detections(job.image)
         frames = int(detections.frame.max() - detections.frame.min()) + 1
-        if chosen.video and frames > MAX_VIDEO_FRAMES:
-            raise InputError(
-                f"--video: frame numbers span {frames}, more than {MAX_VIDEO_FRAMES}; number frames 0, 1, ..."
-            )
     else:
         from apps.common.sequences import open_sequence
 
-        sequence = open_sequence(job.input)
+        sequence = open_sequence(job.image)
         detections, finder, last, frames = _detect(sequence, chosen)
     if len(detections) < MIN_DETECTIONS:
         raise InputError(
-            f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to track; "
+            f"input: {len(detections)} points in {frames} frames of {str(job.image)!r}, too few to track; "
             "try --detect, --size or a lower --threshold"
         )
     settings = _linking_settings(chosen, detections, finder)
@@ -123,7 +109,7 @@ def _track_one(job: Job, chosen) -> dict:
     tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
         raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
-    files = _write(tracks, sequence, last, job.input, frames, chosen)
+    files = _write(tracks, sequence, last, job.image, frames, chosen)
     length = tracks.length
     facts = {
         "frames": frames,
@@ -134,15 +120,13 @@ def _track_one(job: Job, chosen) -> dict:
         "links": len(tracks.link),
         "mean_length": round(float(length.mean()), 3),
         "longest": int(length.max()),
-        "unlinked_in_range": tracks.counts["unlinked_in_range"],
-        "pairs_in_range": tracks.counts["candidates"],
     }
     return _report(job, clock, files, facts)
 
 
 def _report(job: Job, clock: Clock, files: dict[str, Path], facts: dict) -> dict:
     facts["device"] = "cpu"  # sparse assignments are solved on the CPU on every device
-    return report_of({"input": str(job.input)}, (), clock.total(), files, **facts)
+    return report_of({"input": str(job.image)}, (), clock.total(), files, **facts)
 
 
 def _follow_one(job: Job, chosen) -> dict:
@@ -151,10 +135,10 @@ def _follow_one(job: Job, chosen) -> dict:
     from apps.tracking.follow import MEMORY, STATES, follow
     from apps.tracking.track_files import read_points
 
-    if job.input.suffix.lower() == ".csv":
+    if job.image.suffix.lower() == ".csv":
         raise InputError("--points are followed through frames; pass a video or a folder, or omit --points")
     clock = Clock()
-    points, sequence, last = read_points(job.points), open_sequence(job.input), None
+    points, sequence, last = read_points(job.files["points"]), open_sequence(job.image), None
 
     def frames():
         nonlocal last
@@ -164,7 +148,7 @@ def _follow_one(job: Job, chosen) -> dict:
 
     memory = MEMORY if chosen.memory is None else chosen.memory
     found = follow(frames(), points, memory=memory, device=chosen.device)
-    files = _write(found.tracks(), sequence, last, job.input, len(found.state), chosen)
+    files = _write(found.tracks(), sequence, last, job.image, len(found.state), chosen)
     states = {name: int((found.state[-1] == state).sum()) for state, name in enumerate(STATES)}
     facts = {"frames": len(found.state), "points": len(points), "memory": memory, "last_states": states}
     return _report(job, clock, files, facts)
@@ -230,19 +214,15 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     from apps.tracking.track_files import write_tracks
     from apps.tracking.trails import Trails
 
-    trails = Trails(tracks, None if sequence is None else sequence.shape)
-    figure = trails.figure(last)
     folder, name = Path(chosen.out), stem_of(source)
     files = {"table": write_tracks(folder / f"{name}-tracks.csv", tracks)}
-    files["trails"] = write_image(folder / f"{name}-trails.png", figure)
+    if sequence is not None:
+        trails = Trails(tracks, sequence.shape)
+        files["trails"] = write_image(folder / f"{name}-trails.png", trails.figure(last))
     if chosen.video:
-        first = 0 if sequence is not None else int(tracks.detections.frame.min())
-        backgrounds = sequence if sequence is not None else [None] * frames
-        bar = frame_bar(chosen, "video", frames)
-        shown = (
-            trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
-        )
-        files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
+        numbered = enumerate(frame_bar(chosen, "video", frames)(sequence))
+        shown = (trails.frame_figure(number, frame, chosen.tail) for number, frame in numbered)
+        files["video"] = write_video(chosen.video, shown, sequence.rate)
     return files
 
 
@@ -257,7 +237,6 @@ def _line(report) -> str:
         f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
         f"{report['links']} links, mean length {report['mean_length']:.1f}, "
         f"search range {report['search_range']:.1f}, "
-        f"{report['unlinked_in_range']} times a track lost a point in range to another, "
         f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"
     )
 

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
-from apps.common.figures import plot_lines
 from apps.common.images import InputError
 from apps.motion.linking import link
 from apps.tracking import LINKERS
@@ -75,16 +74,12 @@ class Tracks(Result):
     margin : (L,) float64
         Lower bound on the cost increase of the frame's links (linker "global": of all links) without this one, in
         squared pixels: 0 if another solution costs the same, at most 2 search_range^2.
-    counts : dict
-        "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
-        had a detection within the search range and were not linked.
     """
 
     detections: Detections
     track: np.ndarray
     link: np.ndarray
     margin: np.ndarray
-    counts: dict
 
     def __len__(self) -> int:
         """Number of tracks."""
@@ -105,17 +100,6 @@ class Tracks(Result):
         axes = {name: found.position[:, i] for i, name in enumerate(AXES[: found.position.shape[1]])}
         added = {"particle": self.track, "link_margin": margins_of(self)}
         return data_frame({**axes, "frame": found.frame, **found.extra, **added})
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw all links with matplotlib, one colour per track, on `ax` or the current axes, which are returned.
-
-        Raises ImportError if `ax` is None and matplotlib is not installed, InputError for positions with one axis.
-        """
-        position = self.detections.position
-        if position.shape[1] < 2:
-            raise InputError(f"plot() draws x and y, but positions have {position.shape[1]} axis")
-        start, end = self.link.T
-        return plot_lines(ax, position[start, :2], position[end, :2], self.track[start])
 
 
 def track(
@@ -172,17 +156,16 @@ def track(
     frames, first = np.unique(detections.frame[order], return_index=True)
     steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
     unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the search range is linked
-    counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0}
-    how = search_range, memory, unmatched_cost, counts, device, progress
+    how = search_range, memory, unmatched_cost, device, progress
     if linker == "global":
         links, margin = _all_frames(detections, order, steps, *how)
     else:
         links, margin = _frame_by_frame(detections, steps, predict, *how)
-    return Tracks(detections, tracks_of(links, order), links, margin, counts)
+    return Tracks(detections, tracks_of(links, order), links, margin)
 
 
 def _frame_by_frame(
-    detections, steps, predict, search_range, memory, unmatched_cost, counts, device, progress
+    detections, steps, predict, search_range, memory, unmatched_cost, device, progress
 ) -> tuple[np.ndarray, np.ndarray]:
     """Links (L, 2) and their margins, each frame linked to the tracks before it."""
     active = ActiveTracks(detections.position.shape[1], predict)
@@ -194,7 +177,6 @@ def _frame_by_frame(
         row, col, cost = pairs_in_range(active.expected, position, search_range)
         chosen = link(row, col, cost, (len(active.detection), len(found)), unmatched_cost, device)
         linked, taken = row[chosen.pair], col[chosen.pair]
-        _count(counts, row, len(linked))
         links.append(np.column_stack([active.detection[linked], found[taken]]))
         margins.append(chosen.margin)
         active.update(frame, position, found, linked, taken, np.setdiff1d(np.arange(len(found)), taken))
@@ -202,7 +184,7 @@ def _frame_by_frame(
 
 
 def _all_frames(
-    detections, order, steps, search_range, memory, unmatched_cost, counts, device, progress
+    detections, order, steps, search_range, memory, unmatched_cost, device, progress
 ) -> tuple[np.ndarray, np.ndarray]:
     """Links (L, 2) and their margins, by the linker "global"."""
     row, col, cost = pairs_of_frames(progress(steps) if progress else steps, detections.position, search_range, memory)
@@ -211,7 +193,6 @@ def _all_frames(
     pair = chosen.pair[np.lexsort((row[chosen.pair], detections.frame[col[chosen.pair]]))]
     margin = np.empty(len(row))
     margin[chosen.pair] = chosen.margin
-    _count(counts, row, len(pair))
     return np.column_stack([row[pair], col[pair]]), margin[pair]
 
 
@@ -292,7 +273,7 @@ def _numbers(values) -> np.ndarray:
 
 
 def keep_long(tracks: Tracks, min_length: int) -> Tracks:
-    """Keep and renumber the tracks with at least `min_length` detections; `counts` is not changed."""
+    """Keep and renumber the tracks with at least `min_length` detections."""
     if min_length <= 1:
         return tracks
     is_long = tracks.length >= min_length
@@ -306,7 +287,6 @@ def keep_long(tracks: Tracks, min_length: int) -> Tracks:
         number[tracks.track[kept]],
         new_index[tracks.link[links]],
         tracks.margin[links],
-        tracks.counts,
     )
 
 
@@ -327,11 +307,6 @@ def default_search_range(detections: Detections) -> float:
             "the search range cannot be estimated from frames of one point each; pass search_range, in pixels"
         )
     return float(np.median(np.concatenate(spacing)) / 2)
-
-
-def _count(counts: dict, row, links: int) -> None:
-    counts["candidates"] += len(row)
-    counts["unlinked_in_range"] += len(np.unique(row)) - links
 
 
 def check_settings(search_range, memory, predict, linker, spelled: Callable[[str], str] = lambda name: name) -> None:

@@ -32,29 +32,20 @@ class Trails:
     ----------
     tracks : Tracks
         Their x and y are drawn; a third axis is ignored.
-    shape : tuple, optional
-        (height, width) of the frames; without frames, the figure is fitted to the tracks.
+    shape : tuple
+        (height, width) of the frames.
     """
 
-    def __init__(self, tracks: Tracks, shape: tuple | None = None):
-        position = tracks.detections.position[:, :2]
-        low, scale, unit = np.zeros(2), 1.0, " px"
-        if shape is None:
-            # Without frames the unit of length is unknown: fit the tracks into the default size.
-            low, high, unit = position.min(axis=0), position.max(axis=0), ""
-            extent = max(float((high - low).max()), 1e-9)
-            scale = MIN_LONG_SIDE / extent
-            shape = tuple(int(s) for s in np.maximum(1, np.ceil((high - low) * scale * 1.02 + 20))[::-1])
-            low = low - (0.01 * (high - low) + 10 / scale)
+    def __init__(self, tracks: Tracks, shape: tuple):
         self.zoom = zoom_of(shape, MIN_LONG_SIDE)
         self.shape = (shape[0] * self.zoom, shape[1] * self.zoom)
-        self.position = drawn_at((position - low) * scale, self.zoom)
+        self.position = drawn_at(tracks.detections.position[:, :2], self.zoom)
         self.colour = label_colours(np.arange(len(tracks)))[tracks.track]
         self.tracks = tracks
-        self.scale = length_bar(scale * self.zoom, self.shape[1], letter_height(self.shape), unit)
+        self.scale = length_bar(self.zoom, self.shape[1], letter_height(self.shape), " px")
 
-    def figure(self, frame: np.ndarray | None) -> np.ndarray:
-        """Draw all trails over the last frame (H, W, 3), or over black, with circles at tracks in the last frame.
+    def figure(self, frame: np.ndarray) -> np.ndarray:
+        """Draw all trails over the last frame (H, W, 3), with circles at tracks in the last frame.
 
         A bar of a round length is in the lower left corner.
         """
@@ -64,7 +55,7 @@ class Trails:
         self._rings(shown, np.flatnonzero((when == when.max()) & (self.tracks.length[self.tracks.track] > 1)))
         return in_corner(shown, self.scale)
 
-    def frame_figure(self, number: int, frame: np.ndarray | None, tail: int) -> np.ndarray:
+    def frame_figure(self, number: int, frame: np.ndarray, tail: int) -> np.ndarray:
         """Draw frame `number` with its detections and the links of the last `tail` frames."""
         shown = self._background(frame)
         when = self.tracks.detections.frame
@@ -82,8 +73,6 @@ class Trails:
         draw_circles(shown, self.position[detections], self.colour[detections], radius, 1)
 
     def _background(self, frame) -> np.ndarray:
-        if frame is None:
-            return np.zeros((*self.shape, 3), np.uint8)
         low, high = np.percentile(frame, (0.2, 99.8))
         if high - low < MIN_CONTRAST:
             frame = (frame - low) / max(high - low, 1e-3)

@@ -28,6 +28,11 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "clip").mkdir()
     for name in ("clip/0.png", "clip/1.png"):
         Image.fromarray(image).save(name)
+    (tmp_path / "p").mkdir()
+    for number in range(2):
+        dots = np.random.default_rng(0).integers(0, 9, (40, 40), np.uint8)
+        dots[8:40:12, 8 + number :: 12] = 255
+        Image.fromarray(dots).save(f"p/{number}.png")
     (tmp_path / "boxes.json").write_text('{"a": [2, 2, 9, 9]}')
     (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n")
     rows = [f"{frame},{5 * point + frame},{3 * point}" for frame in range(3) for point in range(4)]
@@ -99,10 +104,10 @@ RESULTS = {
     "batch": ("denoise a.png b.png", "out/b-restored.png"),
     "resume": ("denoise a.png --resume", "out/a-restored.png"),
     "superpixels": ("superpixels a.png --regions 9", "out/a-means.png"),
-    "track": ("track d.csv --search-range 2 --quiet", "out/d-trails.png"),
+    "track": ("track d.csv --search-range 2 --quiet", "out/d-tracks.csv"),
     "matching": ("matching m.mtx --dulmage-mendelsohn", "out/m-blocks.npz"),
     "json": ("info --json r.json", "r.json"),
-    "video": ("track d.csv --search-range 2 --quiet --video v.avi", "v.avi"),
+    "video": ("track p --detect bright --size 5 --search-range 2 --quiet --video v.avi", "v.avi"),
 }
 
 
