@@ -76,9 +76,9 @@ def test_must_links_of_huge_capacity():
 @pytest.mark.parametrize(
     ("problem", "name"),
     [
-        (([np.inf, 0.0], [np.inf, 1.0], {(1,): 1.0, (2,): 0.0}), r"(source|sink) at \(0,\)"),
-        (([np.inf, 0.0], [0.0, np.inf], {(1,): np.inf, (2,): 0.0}), r"edges\[\(1,\)\] at \(0,\)"),
-        (([1.0, np.inf], [np.inf, 0.0], {(1,): 0.0, (-1,): np.inf}), r"edges\[\(-1,\)\] at \(1,\)"),
+        (([np.inf, 0.0, 0.0], [np.inf, 1.0, 0.0], {(1,): 1.0, (2,): 0.0}), r"(source|sink) at \(0,\)"),
+        (([np.inf, 0.0, 0.0], [0.0, np.inf, 0.0], {(1,): np.inf, (2,): 0.0}), r"edges\[\(1,\)\] at \(0,\)"),
+        (([1.0, np.inf, 0.0], [np.inf, 0.0, 0.0], {(-1,): np.inf, (2,): 0.0}), r"edges\[\(-1,\)\] at \(1,\)"),
     ],
 )
 def test_a_path_of_infinite_capacity_is_refused(problem, name):

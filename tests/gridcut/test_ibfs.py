@@ -17,11 +17,11 @@ LIMITS = {
     "one strip": {},
     "merged": {**THIN, "MAX_MERGE_REPAIR": 1e9},
     "merged at first": {**THIN, "MAX_MERGE_REPAIR": 0.05},
-    "never merged": {**THIN, "STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
+    "never merged": {**THIN, "STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0.0},
     "from blocks": {**THIN, "MIN_FAR_STRIPS": 3, "SAMPLED_STRIPS": 1, "FAR": -1},
     "warm to the end": {**THIN, "MAX_MERGE_REPAIR": 1e9, "MAX_RESOLVE_REPAIR": 1e9, "MAX_CHANGED_SHARE": 2},
     "warm from scratch": {**THIN, "MAX_CHANGED_SHARE": 0},
-    "warm abandoned": {**THIN, "STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
+    "warm abandoned": {**THIN, "STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0.0, "MAX_CHANGED_SHARE": 2},
 }
 
 
@@ -206,7 +206,13 @@ def test_error_for_too_many_offsets_names_another_method(limit, monkeypatch):
 
 @pytest.mark.parametrize(
     ("shape", "threads", "strips"),
-    [((16, 260, 260), 1, 2), ((20, 30, 40), 1, 1), ((400, 400), 1, 2), ((400, 400), 2, 5), ((250, 250), 2, 1)],
+    [
+        ((400, 400), 1, 2),
+        ((400, 400), 2, 5),
+        ((250, 250), 2, 1),
+        pytest.param((16, 260, 260), 1, 2, marks=pytest.mark.slow),
+        pytest.param((20, 30, 40), 1, 1, marks=pytest.mark.slow),
+    ],
 )
 def test_strips_of_volumes_have_several_slices(shape, threads, strips, monkeypatch):
     """A slice of 260 x 260 exceeds a strip's cells, but a strip of one slice would have most arcs across its seams."""

@@ -51,10 +51,11 @@ def test_forbidden_labels_equal_labels_too_expensive_to_be_taken(seed):
 
 
 def test_the_default_start_is_the_cheapest_allowed_label():
-    unary = np.array([[[0, 0, 0]], [[5, 5, 5]], [[9, 9, 9]]] + 3 * [[[99, 99, 99]]])
-    allowed = np.array([[[True, False, False]], [[True, True, False]]] + 4 * [[[True, True, True]]])
+    unary = np.broadcast_to(np.array([0, 5, 9, 99, 99, 99])[:, None, None], (6, 2, 3))
+    allowed = np.ones(unary.shape, bool)
+    allowed[0, :, 1:] = allowed[1, :, 2] = False
     result = alpha_expansion(unary, dict.fromkeys(WEIGHTS, 0), allowed=allowed)
-    assert result.labels.tolist() == [[0, 1, 2]]
+    assert result.labels.tolist() == [[0, 1, 2]] * 2
 
 
 def test_labels_that_are_forbidden_are_found_by_the_certificate():

@@ -22,7 +22,10 @@ SWAPS = gridcut.alpha_beta_swap, [(a, b) for a in range(LABELS) for b in reverse
 
 
 @pytest.mark.parametrize("kind", [EXPANSIONS, SWAPS], ids=["expansions", "swaps"])
-@pytest.mark.parametrize(("shape", "neighbours"), [((1, 1), 4), ((9, 11), 4), ((8, 7), 8), ((3, 4, 5), 6)])
+@pytest.mark.parametrize(
+    ("shape", "neighbours"),
+    [((9, 11), 4)] + [pytest.param(*row, marks=pytest.mark.slow) for row in (((1, 1), 4), ((8, 7), 8), ((3, 4, 5), 6))],
+)
 def test_moves(shape, neighbours, kind, device):
     solve, moves, options = kind
     for seed in range(3):
