@@ -13,17 +13,17 @@ from apps.common.outputs import Outputs
 from apps.common.versions import library_versions
 
 
-def gpu_facts() -> dict | None:
-    """Name, memory in bytes and driver of the GPU that solves the cuts; None without a GPU."""
+def gpu_name() -> str:
+    """Name, memory and driver of the GPU that solves the cuts; empty without a GPU."""
     from gridcut.device import cuda_is_available
 
     if not cuda_is_available():
-        return None
+        return ""
     from gridcut.device.cuda import cuda
 
     name = cuda.get_current_device().name
-    memory = cuda.current_context().get_memory_info().total
-    return {"name": name.decode() if isinstance(name, bytes) else name, "memory": int(memory), "driver": _driver()}
+    memory = cuda.current_context().get_memory_info().total / 2**30
+    return f"{name.decode() if isinstance(name, bytes) else name}, {memory:.0f} GiB, driver {_driver()}"
 
 
 def _driver() -> str:
@@ -38,35 +38,30 @@ def _driver() -> str:
     return f"{version} for CUDA {newest}"
 
 
-def facts() -> dict:
-    """Versions by library, system, cores, threads, devices, and compiled kernels."""
-    from gridcut.device import cuda_is_available, thread_count
+def facts() -> dict[str, str]:
+    """Versions by library, system, cores, threads, GPU, and compiled kernels."""
+    from gridcut.device import thread_count
     from gridcut.device.choose import cuda_obstacle
 
-    has_cuda = cuda_is_available()
-    return {
-        "versions": library_versions(),
+    return library_versions() | {
         "system": platform.platform(),
-        "cores": os.cpu_count(),
-        "threads": thread_count(),
-        "devices": ["cpu", "cuda"] if has_cuda else ["cpu"],
-        "gpu": gpu_facts(),
-        "gpu_obstacle": cuda_obstacle(),
-        "kernels": kernel_facts(),
+        "cores, threads": f"{os.cpu_count()}, {thread_count()}",
+        "gpu": gpu_name() or f"none: {cuda_obstacle()}",
+        "compiled kernels": _kernels(),
     }
 
 
-def kernel_facts() -> dict:
-    """Compiled kernels: those in the package, or why they are not used, and those in the cache folder of this user."""
+def _kernels() -> str:
+    """Where compiled kernels are: in the package, or why they are not used, and in the cache folder of this user."""
     from gridcut.device.kernel_store import CARRIED, cache_folder, obstacle
 
     if os.environ.get("CUTMATCH_CACHE", "1") == "0":
-        return {"off": "CUTMATCH_CACHE=0"}
+        return "none are kept (CUTMATCH_CACHE=0); every process compiles those that it calls"
     unused, folder = obstacle(), cache_folder()
-    return {
-        "package": {"unused": unused} if unused else {"folder": str(CARRIED), "kernels": _count(CARRIED)},
-        "cache": {"folder": str(folder), "kernels": _count(folder)} if folder else None,
-    }
+    if not unused:
+        return f"ready: {_count(CARRIED)} came with this installation"
+    kept = f"{_count(folder)} in {folder}" if folder else "none: no folder to keep them in is writable"
+    return f"{kept}; `cutmatch warmup` compiles all; {unused}"
 
 
 def _count(folder: Path) -> int:
@@ -82,29 +77,6 @@ def run(argv) -> int:
     known = facts()
     if chosen.json:
         write_json(chosen.json, known)
-        return 0
-    gpu = known["gpu"]
-    about = f"none: {known['gpu_obstacle']}"
-    if gpu:
-        about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}"
-    rows = [
-        *known["versions"].items(),
-        ("system", known["system"]),
-        ("cores, threads", f"{known['cores']}, {known['threads']}"),
-        ("devices", ", ".join(known["devices"])),
-        ("gpu", about),
-        ("compiled kernels", _kernel_line(known["kernels"])),
-    ]
-    print_lines(*(f"{name:24} {value}" for name, value in rows))
+    else:
+        print_lines(*(f"{name:24} {value}" for name, value in known.items()))
     return 0
-
-
-def _kernel_line(kernels: dict) -> str:
-    """Where compiled kernels are, also those of earlier sources."""
-    if "off" in kernels:
-        return f"none are kept ({kernels['off']}); every process compiles those that it calls"
-    if (unused := kernels["package"].get("unused")) is None:
-        return f"ready: {kernels['package']['kernels']} came with this installation"
-    cache = kernels["cache"]
-    kept = f"{cache['kernels']} in {cache['folder']}" if cache else "none: no folder to keep them in is writable"
-    return f"{kept}; `cutmatch warmup` compiles all; {unused}"

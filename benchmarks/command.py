@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from apps.info import gpu_facts
+from apps.info import gpu_name
 from benchmarks.table import header, save
 
 
@@ -82,11 +82,11 @@ def threads_of(text: str) -> list[int]:
 
 def gpu_header(benchmark: str, title: str, distributions: list[str]) -> str:
     """The header and a line on the GPU, which are printed; Stop if there is no GPU."""
-    gpu = gpu_facts()
-    if gpu is None:
+    gpu = gpu_name()
+    if not gpu:
         raise Stop(2, f"benchmarks {benchmark}: numba finds no CUDA GPU")
     report = header(title, distributions)
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
+    report += f"\n{gpu}.\n"
     print(report, flush=True)
     return report
 

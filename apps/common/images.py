@@ -180,26 +180,23 @@ def open_tiff(source, stack: bool = True):
     """
     import tifffile
 
-    thread, logger, found = threading.get_ident(), logging.getLogger("tifffile"), []
+    thread, logger = threading.get_ident(), logging.getLogger("tifffile")
 
-    def is_foreign(record) -> bool:
+    def checked(record) -> bool:
         if record.thread == thread and ("page offset" in (text := record.getMessage()) or "circular" in text):
-            found.append(text)
+            raise ValueError(f"truncated: {text}")
         return record.thread != thread
 
-    logger.addFilter(is_foreign)
+    logger.addFilter(checked)
     try:
         with tifffile.TiffFile(source) as file:
-            if stack and len(file.pages) and found:
-                raise ValueError(f"truncated: {found[0]}")
+            len(file.pages if stack else ())
             pages = file.series[0].pages if stack and file.is_ome else []  # tifffile fills those of other files with 0
             if missing := sum(page is None for page in pages):
                 raise Unsuitable(f"lacks {missing} of {len(pages)} pages, as if in other files; save all in one file")
             yield file
     finally:
-        logger.removeFilter(is_foreign)
-    if found:
-        raise ValueError(f"truncated: {found[0]}")
+        logger.removeFilter(checked)
 
 
 def is_deep_png(data: bytes) -> bool:

@@ -61,14 +61,14 @@ class Sequence:
         (height, width) of every frame.
     rate : float
         Frames per second.
-    count : int or None
-        Number of frames stated by the container; None if unknown.
+    count : int
+        Number of frames.
     """
 
     name: str
     shape: tuple
     rate: float
-    count: int | None
+    count: int
     _frames: Callable[[], Iterator[np.ndarray]]
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -90,10 +90,13 @@ def open_sequence(path, name: str = "input") -> Sequence:
         raise InputError(f"{name}: no file or folder {str(path)!r}; check the path")
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return _frames_of(_load(path, name), path, name)
+        open_file(path, name).close()  # mapping a pipe would block until its other end is opened
+        with reading(path, name, "pass a .npy file of numbers"):
+            stack = load_array(path, mapped=True)
+        return _frames_of(stack, path, name)
     if suffix in TIFF:
         return _tiff(path, name)
-    if suffix == ".gif" or (suffix in ANIMATED and not is_single_image(path)):
+    if suffix in ANIMATED and not is_single_image(path):
         return _animation(path, name)
     if suffix in IMAGES:
         raise InputError(f"{name}: {str(path)!r} is a single image; pass a video, a folder of frames or a stack")
@@ -101,10 +104,10 @@ def open_sequence(path, name: str = "input") -> Sequence:
 
 
 def is_single_image(path) -> bool:
-    """Return whether a file has the suffix of an image and contains a single frame, as far as can be determined."""
+    """Whether a file has the suffix of an image, not of a TIFF, and contains one frame, as far as can be determined."""
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in IMAGES or suffix in (*TIFF, ".gif") or not os.path.isfile(path):
+    if suffix not in IMAGES or suffix in TIFF or not os.path.isfile(path):
         return False
     if suffix not in ANIMATED:
         return True
@@ -117,20 +120,16 @@ def is_single_image(path) -> bool:
 
 def _folder(path: Path, name: str) -> Sequence:
     files = images_by_number(path)
-    if len(files) < 2:
-        raise InputError(f"{name}: folder {str(path)!r} contains {_frame_count(len(files))}; two or more are needed")
-    return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (read_image(p, name) for p in files))
+    return _sequence(path, name, len(files), lambda: (read_image(p, name) for p in files), stem=path.resolve().name)
 
 
 def _frames_of(stack: np.ndarray, path: Path, name: str) -> Sequence:
-    if stack.ndim not in (3, 4) or (stack.ndim == 4 and stack.shape[3] not in (1, 3, 4)) or 0 in stack.shape:
+    if stack.ndim not in (3, 4) or (stack.ndim == 4 and stack.shape[3] not in (1, 3, 4)) or 0 in stack.shape[1:]:
         raise InputError(f"{name}: {str(path)!r} has shape {stack.shape}; a stack is (T, H, W) or (T, H, W, 3)")
-    if len(stack) < 2:
-        raise InputError(f"{name}: {str(path)!r} contains {_frame_count(len(stack))}; two or more are needed")
     if stack.dtype.kind not in "buif":
         raise InputError(f"{name}: {str(path)!r} contains {stack.dtype}; pass numbers")
-    low, high = _range(stack, path, name)
-    return _sequence(path.stem, DEFAULT_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
+    low, high = _range(stack, path, name) if len(stack) else (0.0, 1.0)
+    return _sequence(path, name, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
 
 
 def _tiff(path: Path, name: str) -> Sequence:
@@ -156,10 +155,7 @@ def _animation(path: Path, name: str) -> Sequence:
             for frame in file.iter(mode="RGB"):
                 yield to_rgb(frame, name)
 
-    count = sum(1 for _ in frames())
-    if count < 2:
-        raise InputError(f"{name}: {str(path)!r} contains {_frame_count(count)}; two or more are needed")
-    return _sequence(path.stem, DEFAULT_RATE, count, frames)
+    return _sequence(path, name, sum(1 for _ in frames()), frames)
 
 
 def _video(path: Path, name: str) -> Sequence:
@@ -175,7 +171,7 @@ def _video(path: Path, name: str) -> Sequence:
             for packet in video.demux(stream):
                 if packet.size and not packet.is_corrupt:
                     held, end = held + 1, max(end, (packet.pts or 0) + (packet.duration or 0))
-            rate, count, missing = float(stream.guessed_rate or 0), stream.frames, stream.frames - held
+            rate, missing = float(stream.guessed_rate or 0), stream.frames - held
             if stated := stream.metadata.get("DURATION"):  # of Matroska, which states no number of frames
                 hours, minutes, seconds = map(float, stated.split(":"))
                 missing = round(max(rate, 1) * (3600 * hours + 60 * minutes + seconds - end * float(stream.time_base)))
@@ -191,9 +187,7 @@ def _video(path: Path, name: str) -> Sequence:
                 turned = np.rot90(frame.to_ndarray(format="rgb24"), round(frame.rotation / 90))
                 yield to_rgb(turned, f"{name}: {str(path)!r}")
 
-    if held < 2:
-        raise InputError(f"{name}: {str(path)!r} contains {_frame_count(held)}; two or more are needed")
-    return _sequence(path.stem, rate if 0 < rate < 1000 else DEFAULT_RATE, count or None, frames)
+    return _sequence(path, name, held, frames, rate=rate if 0 < rate < 1000 else DEFAULT_RATE)
 
 
 def _check_av(what: str) -> None:
@@ -252,17 +246,12 @@ def _even(figure: np.ndarray) -> np.ndarray:
     return figure[: figure.shape[0] // 2 * 2, : figure.shape[1] // 2 * 2]
 
 
-def _sequence(name: str, rate: float, count, frames) -> Sequence:
-    return Sequence(name, next(iter(frames())).shape[:2], rate, count, frames)
-
-
-def _load(path: Path, name: str) -> np.ndarray:
-    open_file(path, name).close()  # mapping a pipe would block until its other end is opened
-    with reading(path, name, "pass a .npy file of numbers"):
-        array = load_array(path, mapped=True)
-    if array.dtype.kind not in "buif":
-        raise InputError(f"{name}: {str(path)!r} contains {array.dtype}; pass numbers")
-    return array
+def _sequence(path: Path, name: str, count: int, frames, rate: float = DEFAULT_RATE, stem: str = "") -> Sequence:
+    """A sequence; InputError for fewer than two frames."""
+    if count < 2:
+        what = "one frame" if count else "no frame"
+        raise InputError(f"{name}: {str(path)!r} contains {what}; two or more are needed")
+    return Sequence(stem or path.stem, next(iter(frames())).shape[:2], rate, count, frames)
 
 
 def _range(arrays, path, name: str) -> tuple[float, float]:
@@ -285,7 +274,3 @@ def _scaled(frame: np.ndarray, low: float, high: float) -> np.ndarray:
     exact: type[np.floating] = np.float32 if frame.dtype.itemsize <= 2 or (low, high) == (0.0, 1.0) else np.float64
     values = (np.asarray(frame, exact) - exact(low)) / exact(high - low)
     return to_rgb(np.clip(values, 0.0, 1.0), "input")
-
-
-def _frame_count(count: int) -> str:
-    return {0: "no frame", 1: "one frame"}.get(count, f"{count} frames")

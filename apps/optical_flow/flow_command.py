@@ -106,7 +106,7 @@ def _kinds(chosen) -> list[str]:
 
 
 def _pairs(chosen):
-    """Return the pairs in order, whether they form a sequence, and the number of a video's pairs if known."""
+    """Return the pairs in order, whether they form a sequence, and their number."""
     names, path = chosen.frames, Path(chosen.frames[0])
     if len(names) > 2:
         raise InputError(f"frames: got {len(names)} files; pass two frames, or one folder, video or stack")
@@ -116,7 +116,7 @@ def _pairs(chosen):
         if is_single_image(path):
             raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
         sequence = open_sequence(path, "frames")
-        return _of_sequence(sequence, path, chosen), True, None if sequence.count is None else sequence.count - 1
+        return _of_sequence(sequence, path, chosen), True, sequence.count - 1
     files = list(map(Path, names))
     if len(names) == 1:
         files = sorted(images_in(path, "frames", 2), key=by_number)

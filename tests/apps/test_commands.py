@@ -88,10 +88,9 @@ def test_info(capsys):
     assert cli.main(["info"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^numba +\d", printed, re.MULTILINE)
-    assert re.search(r"^devices +cpu", printed, re.MULTILINE)
     assert re.search(r"^gpu +(none|\S.* GiB, driver \S)", printed, re.MULTILINE)
     assert cli.main(["info", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
+    assert json.loads(capsys.readouterr().out)["numba"] in printed
 
 
 def test_command_line(capsys):

@@ -25,7 +25,7 @@ from tests.tiers import in_quick_tier
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = matching_graphs.uniform(12, 2)
 CUDA = ["--device", "cuda"]
-STAND_IN = {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}
+STAND_IN = "a stand-in, 8 GiB, driver 1.0"
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def tiny(monkeypatch, tmp_path):
 @pytest.fixture
 def as_if_on_a_gpu(monkeypatch):
     """The CPU in the GPU's place."""
-    monkeypatch.setattr(command, "gpu_facts", lambda: STAND_IN)
+    monkeypatch.setattr(command, "gpu_name", lambda: STAND_IN)
     monkeypatch.setattr(gpu, "synchronize", lambda: None)
     monkeypatch.setattr(gpu, "device_array", lambda array: array)
     monkeypatch.setattr(gridcut_cuda, "free_memory", lambda flush=True: 10**6)
