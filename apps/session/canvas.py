@@ -215,6 +215,10 @@ class Overlay(Canvas):
             layer = self._layer[part]
             np.copyto(labels[part], layer & (FIRM - 1), where=layer != OPEN)
 
+    def is_firm(self, part: Rectangle) -> np.ndarray:
+        """Pixels of a part of the image that only firm patches change."""
+        return self._layer[part] >= FIRM
+
     def _place(self, record: Record) -> Placed:
         region, paint = super()._place(replace(record, label=None) if isinstance(record, Stroke) else record)
         if isinstance(record, Patch):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.segmentation import fit
-from apps.segmentation.connected_parts import keep_parts, tidied
+from apps.segmentation.connected_parts import keep_parts
 from apps.segmentation.fine_outline import mean_contrast
 from apps.segmentation.fit import certifiable, find_labels, reduced_view
 from apps.segmentation.grid_cut import GridCut
@@ -103,10 +103,10 @@ class ImageAnswers:
         self._canvas = Canvas(self.grid.shape, self.shape)
         self._every = Canvas(self.shape, self.shape) if self.is_reduced else None  # of the image, the worker's
         self._close(None)
-        self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
         self._start = Start((), None, (), self.shape)
         self._boxed: tuple[tuple[Box, ...], np.ndarray] | None = None  # boxes, and what was found with them
+        self._hints: Hints | None = None  # of the marks now; None if they are to be read again
         self._labels = np.zeros(self.grid.shape, np.int16)
         self._shown: Shown | None = None
         self.is_exact = True
@@ -138,7 +138,7 @@ class ImageAnswers:
 
     def terms_of(self, label: int, where: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Costs of all other labels and of an object, int32, at an index of the answer grid; 0 without them."""
-        marks = self._canvas.all_marks()[where]
+        marks = self.hints.marks[where]
         costs = self._cut.costs
         if self._models is None or costs is None or label not in costs.values:
             return np.zeros(marks.shape, np.int32), np.zeros(marks.shape, np.int32)
@@ -166,7 +166,7 @@ class ImageAnswers:
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define, and those of locked objects."""
         start = {0, *self._start.labels} if self._start.labels else set()
-        return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start, *self._canvas.objects.locked}))
+        return tuple(sorted({*self.hints.marked, *start, *self._canvas.objects.locked}))
 
     def change_to(self, records: Sequence[Record]) -> None:
         """Answer a change of the records: one warm cut of the answer grid.  After an exception, start from nothing."""
@@ -178,15 +178,13 @@ class ImageAnswers:
 
     def _answer(self, records: Sequence[Record]) -> None:
         change = self._canvas.change_to(records)
-        for marks, step in ((change.before, -1), (change.after, 1)):
-            self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
-        models, self.rival = self._models, None
+        models, self.rival, self._hints = self._models, None, None
         start = Start.of(self._canvas.objects, self.shape)
         if start != self._start or self._canvas.closed is not self.grid.closed:
             self._start, self._shown, models = start, None, None
             if self._canvas.closed is not self.grid.closed:
                 self._close(self._canvas.closed)
-        marked = np.flatnonzero(self._counts).tolist()
+        marked = self.hints.marked
         is_single = len({*marked, *start.labels} - {BACKGROUND}) == 1
         is_found_later = models is None and bool(start.boxes) and (is_single or self._mask is None)  # by the worker
         if not values_of(marked, () if is_found_later else start.labels):
@@ -199,19 +197,18 @@ class ImageAnswers:
             self._cut.mark(change.where, change.marks)
         else:
             models = self._load_first()
-        self._labels = self.kept(self._cut.solve())
+        self._labels = self._kept(self._cut.solve())
         self._models = models
         self.is_exact = not self.is_reduced and self._shown is None
 
     def _load_first(self) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
-        marks = self._canvas.all_marks()
-        hints = hints_of(marks, self._start, self._keep, self._mask)
+        hints = self.hints
         if self._mask is None or hints.is_single:  # what is in a box takes too long
             hints = replace(hints, boxes={})
         prior = prior_of(self.grid, hints)
         models = self.grid.models(prior, prior.initial[0])
-        self._cut.load(self.grid.costs(models), marks)
+        self._cut.load(self.grid.costs(models), hints.marks)
         return models
 
     def refine(self, records: Sequence[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
@@ -220,7 +217,7 @@ class ImageAnswers:
             check()
             if self.answered is None:
                 return
-            few, start, standby, every = self._canvas.all_marks(), self._start, self._standby, self._every
+            few, start, standby, every = self.hints.marks, self._start, self._standby, self._every
             view = self.grid
         marks, image = few, view
         if every is not None:
@@ -250,7 +247,7 @@ class ImageAnswers:
             if self.answered is None or standby is not self._standby:
                 return
             if boxed is not None:
-                self._boxed = start.boxes, boxed
+                self._boxed, self._hints = (start.boxes, boxed), None
             self._use(models, shown, few, records)
             if self.is_exact and found.rival is not None:
                 self.rival = found.rival.mask
@@ -258,7 +255,7 @@ class ImageAnswers:
 
     def _use(self, models: Models, shown: Shown | None, few: np.ndarray, records: Sequence[Record]) -> None:
         """Show what was found for the marks `few`, and answer with its models, unless they lack a newer label."""
-        now = self._canvas.all_marks()  # parts of a stroke that is not final may have been added
+        now = self.hints.marks  # parts of a stroke that is not final may have been added
         where = np.nonzero(now != few)
         if not {*labels_in(now)} <= {*models.values}:
             return
@@ -266,7 +263,7 @@ class ImageAnswers:
         self._standby.mark(where, now[where])
         self._cut, self._standby = self._standby, self._cut
         self._models, self._shown = models, shown
-        self._labels = self.kept(self._cut.solve())
+        self._labels = self._kept(self._cut.solve())
         self.is_exact = self._canvas.records == records
         self.answered = answered
 
@@ -275,11 +272,16 @@ class ImageAnswers:
         """What was found with the boxes; None until then."""
         return self._boxed[1] if self._boxed is not None and self._boxed[0] == self._start.boxes else None
 
-    def kept(self, labels: np.ndarray, size: int = 1) -> np.ndarray:
-        """The labels of a cut, of the parts to keep; parts and holes of fewer pixels go, unless they are marked."""
-        hints = hints_of(self._canvas.all_marks(), self._start, self._keep, self._mask)
-        labels = keep_parts(labels, hints.anchors, hints.keep)
-        return labels if size <= 1 or self._keep == "all" else tidied(labels, hints.anchors, size)
+    @property
+    def hints(self) -> Hints:
+        """What the marks now, boxes and masks tell the engine, on the answer grid."""
+        if self._hints is None:
+            self._hints = hints_of(self._canvas.all_marks(), self._start, self._keep, self._mask)
+        return self._hints
+
+    def _kept(self, labels: np.ndarray) -> np.ndarray:
+        """The labels of a cut, of the parts to keep."""
+        return keep_parts(labels, self.hints.anchors, self.hints.keep)
 
 
 def hints_of(marks: np.ndarray, start: Start, keep: str, boxed: np.ndarray | None = None) -> Hints:

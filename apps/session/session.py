@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ from apps.segmentation import SPACING
 from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
 from apps.session.canvas import Overlay
-from apps.session.hand_edits import Edits
+from apps.session.hand_edits import Edits, Pixels
 from apps.session.history import RecordHistory
 from apps.session.image_answers import ImageAnswers
 from apps.session.label_maps import label_map_of
@@ -183,9 +183,9 @@ class Session(Uncopied):
         self._answered: Sequence[Record] | None = self._history.records  # None while they change
         self._requested: Sequence[Record] | None = ()  # what the worker was asked to refine last
         self._overlay: Overlay | None = None  # of patches, if there ever were some
-        self._finished: tuple[int, Any] = (-1, None)  # version, and the labels with patches
-        self._previews, self._has_preview = 0, False  # versions of edits that were only shown, and whether one is
-        self._edits: tuple[tuple[int, int], Edits] | None = None  # the last ones, for a label and a version
+        self._finished: np.ndarray | None = None  # the labels with patches
+        self._previewed: Pixels | None = None  # of an edit that is only shown
+        self._edits: tuple[int, Edits] | None = None  # of a label, while what they start from is shown
         self._looked: tuple[tuple[int, int], Margins] | None = None  # the last ones, for a label and a version
         self._version, self._seconds = 0, 0.0
         self._certified_version = -1
@@ -258,7 +258,7 @@ class Session(Uncopied):
             Whether the pixels become background.
         """
         stroke = make_stroke(points, radius, 0 if taken else label, self._image_shape, is_part=not final)
-        self._edit(label, lambda edits: self._add(edits.solid(stroke), final=final))
+        self._edit(label, lambda edits: edits.solid(stroke), final=final, is_firm=True, is_part=not final)
 
     def push(
         self, points: ArrayLike, radius: float, label: int = 1, *, final: bool = True, taken: bool = False
@@ -270,7 +270,7 @@ class Session(Uncopied):
         Parameters are those of `solid`.
         """
         stroke = make_stroke(points, radius, 0 if taken else label, self._image_shape, is_part=not final)
-        self._edit(label, lambda edits: self._add(edits.push(stroke), final=final))
+        self._edit(label, lambda edits: edits.push(stroke), final=final, is_part=not final)
 
     def wider(self, step: int, label: int = 1, *, final: bool = True) -> None:
         """Let an object of an image be wider, or with negative steps tighter.
@@ -291,7 +291,7 @@ class Session(Uncopied):
         check_number(step, "step", integer=True)
         if not -MAX_STEP <= step <= MAX_STEP:
             raise InputError(f"step must be -{MAX_STEP} to {MAX_STEP}, got {step}")
-        self._edit(label, lambda edits: (self._add if final else self._preview)(edits.wider(int(step), final)))
+        (self._edit if final else self._preview)(label, lambda edits: edits.wider(int(step), final))
 
     def select(
         self,
@@ -318,8 +318,7 @@ class Session(Uncopied):
         check_number(tolerance, "tolerance")
         if not 0.5 <= tolerance <= MAX_STEP:  # also NaN
             raise InputError(f"tolerance must be 0.5 to {MAX_STEP}, got {tolerance}")
-        show = self._add if final else self._preview
-        self._edit(label, lambda edits: show(edits.select(stroke, float(tolerance), final)))
+        (self._edit if final else self._preview)(label, lambda edits: edits.select(stroke, float(tolerance), final))
 
     @property
     def rival(self) -> np.ndarray | None:
@@ -333,7 +332,7 @@ class Session(Uncopied):
         with self._lock:
             if (rival := self.rival) is None:
                 raise InputError("no other object fits the box about as well; draw a stroke on the object meant")
-            self._edit(max(self._answers.present()), lambda edits: self._add(edits.replaced(rival)))
+            self._edit(max(self._answers.present()), lambda edits: edits.replaced(rival))
 
     def margins(self, label: int = 1) -> Margins:
         """What it would cost to change the labels of an object's pixels and of those around it: where to look next.
@@ -355,29 +354,42 @@ class Session(Uncopied):
             if isinstance(self._answers, VolumeAnswers):
                 unsure = self._answers.unsure(label)
             else:
-                unsure = self._edit(label, Edits.unsure)
+                unsure = self._edits_of(label).unsure()
             key = label, self._version
         found = unsure()
         self._looked = key, found
         return found
 
-    def _edit(self, label: int, change: Callable[[Edits], Any]) -> Any:
-        """Call a function of the edits of an object of an image; their solver is kept while they follow each other."""
+    def _edit(self, label: int, find: Callable[[Edits], Pixels], *, final: bool = True, **flags: bool) -> None:
+        """Set the pixels that an edit of an object finds."""
+        with self._lock:
+            part, codes = find(self._edits_of(label))
+            self._add(Patch.of(part, codes, label, **flags), final=final)
+
+    def _preview(self, label: int, find: Callable[[Edits], Pixels]) -> None:
+        """Show the pixels that an edit of an object finds, until the next edit."""
+        with self._lock:
+            part, codes = find(self._edits_of(label))
+            if self._overlay is not None:
+                codes[self._overlay.is_firm(part)] = 0
+            self._previewed, self._version = (part, codes), self._version + 1
+
+    def _edits_of(self, label: int) -> Edits:
+        """The edits of an object of an image; their solver is kept while they are previews."""
         self._check_open(check_label(label))
         with self._lock:
             self._settle()
-            key = label, self._version - self._previews
-            if self._edits is None or self._edits[0] != key:
+            if self._edits is None or self._edits[0] != label:
                 self.drop_preview()
                 assert isinstance(self._answers, ImageAnswers), self._image_shape
-                self._edits = key, Edits(self._values, self._answers, self.labels, label)
-            return change(self._edits[1])
+                self._edits = label, Edits(self._values, self._answers, self.labels, label)
+            return self._edits[1]
 
     def drop_preview(self) -> None:
         """Show the labels without an edit that was not final."""
         with self._lock:
-            if self._has_preview:
-                self._preview()
+            if self._previewed is not None:
+                self._previewed, self._version = None, self._version + 1
 
     @property
     def _image_shape(self) -> tuple[int, ...]:
@@ -516,7 +528,7 @@ class Session(Uncopied):
         These are those of less than a hundredth of its pixels.  Parts with a mark of the object, holes with one of the
         background, and pixels of other objects stay.  Later strokes override it.
         """
-        self._edit(label, lambda edits: self._add(edits.cleaned(self.records)))
+        self._edit(label, lambda edits: edits.cleaned(self.records))
 
     def unlock(self, label: int) -> None:
         """Let a locked object take part again, with its strokes or box; one of a label map starts from its pixels."""
@@ -574,7 +586,7 @@ class Session(Uncopied):
 
     def _change_to(self, history: RecordHistory) -> None:
         """Answer and store a history, which then is the session's own; after an exception, the earlier one still is."""
-        self._has_preview = False
+        self._previewed = None
         self._answer(history.records)
         if self.store is not None and history.is_final:
             self.store.keep(history)
@@ -590,24 +602,16 @@ class Session(Uncopied):
 
     def _answer(self, records: Sequence[Record]) -> None:
         start = time.perf_counter()
-        self._version += 1
+        self._version, self._edits, self._finished = self._version + 1, None, None
         self._answered, before, given = None, self._answers.answered, _without_patches(records)
         if before is None or len(before) != len(given) or common_length(before, given) < len(given):
             self._answers.change_to(given)
         if len(given) < len(records) or self._overlay is not None:
-            self._set_patches(records)
+            if self._overlay is None:
+                self._overlay = Overlay(self.shape, self.shape)
+            self._overlay.change_to(records)
         self._answered = records
         self._seconds = time.perf_counter() - start
-
-    def _set_patches(self, records: Sequence[Record]) -> None:
-        if self._overlay is None:
-            self._overlay = Overlay(self.shape, self.shape)
-        self._overlay.change_to(records)
-
-    def _preview(self, *patches: Patch) -> None:
-        """Show patches until the next edit."""
-        self._version, self._previews, self._has_preview = self._version + 1, self._previews + 1, bool(patches)
-        self._set_patches((*self._history.records, *patches))
 
     def _request(self) -> None:
         """Let the worker refine what the cuts answer, unless it was asked for that already."""
@@ -624,7 +628,7 @@ class Session(Uncopied):
 
     def _publish(self) -> None:
         with self._lock:
-            self._version += 1
+            self._version, self._edits, self._finished = self._version + 1, None, None
         for callback in list(self._callbacks):
             callback()
 
@@ -650,18 +654,21 @@ class Session(Uncopied):
         """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
         with self._lock:
             self._settle()
-            return self._with_patches(self._answers.labels())
+            labels = self._with_patches(self._answers.labels())
+            if self._previewed is not None:
+                (part, codes), labels = self._previewed, labels.copy()
+                np.copyto(labels[part], codes - np.int16(1), where=codes > 0)
+            return labels
 
     def _with_patches(self, found: np.ndarray) -> np.ndarray:
         """Labels with the pixels that patches set, except in locked objects."""
         if self._overlay is None:
             return found
-        if self._finished[0] != self._version:
+        if self._finished is None:
             labels = found.copy()
             self._overlay.paste(labels)
-            locked = self._said.locked.values()
-            self._finished = self._version, paste(labels, locked)
-        return self._finished[1]
+            self._finished = paste(labels, self._said.locked.values())
+        return self._finished
 
     @property
     def _present(self) -> tuple[int, ...]:

@@ -160,8 +160,10 @@ class Patch:
     is_part: bool = False
 
     @classmethod
-    def of(cls, box: tuple[int, int, int, int], codes: np.ndarray, label: int, **flags: bool) -> "Patch":
-        return cls(label, box, PackedMask.of(codes), **flags)
+    def of(cls, part: tuple[slice, ...], codes: np.ndarray, label: int, **flags: bool) -> "Patch":
+        """The patch of a part of the image, rows and columns."""
+        rows, columns = part
+        return cls(label, (columns.start, rows.start, columns.stop, rows.stop), PackedMask.of(codes), **flags)
 
 
 @dataclass(frozen=True, slots=True)

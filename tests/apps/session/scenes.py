@@ -9,6 +9,7 @@ from scipy import ndimage
 
 import gridcut
 from apps.common.images import read_image, to_bytes
+from apps.segmentation.image_sizes import reduced_marks
 from apps.segmentation.terms import FORBIDDEN
 from apps.session.session_records import Box, Lock, Marks, MaskHint, Stroke, Unlock, effective
 
@@ -40,7 +41,7 @@ def painted(records, shape, full):
         elif isinstance(record, Unlock):
             located |= {record.label} if closed.pop(record.label).is_start else set()
         elif isinstance(record, Marks):
-            marks = marks_on(record.marks, shape)
+            marks = reduced_marks(record.marks, shape)
             layer = np.where(marks == -1, layer, marks)
         elif isinstance(record, Stroke):
             points = np.array(record.points) * (across, down)
@@ -66,21 +67,6 @@ def pixels_of(lock, shape):
     pixels = np.zeros(shape, bool)
     pixels[y0:y1, x0:x1] = lock.pixels.values()
     return pixels
-
-
-def marks_on(marks, shape):
-    """Marks on a grid, pixel by pixel: the one at the centre, or else the last one inside."""
-    if marks.shape == shape:
-        return marks
-    out = np.full(shape, -1, np.int16)
-    (height, width), (rows, columns) = shape, marks.shape
-    for row, column in np.argwhere(marks != -1):
-        out[row * height // rows, column * width // columns] = marks[row, column]
-    for row, column in np.ndindex(shape):
-        centre = marks[int((row + 0.5) * rows / height), int((column + 0.5) * columns / width)]
-        if centre != -1:
-            out[row, column] = centre
-    return out
 
 
 def near_polyline(x, y, points, radius):

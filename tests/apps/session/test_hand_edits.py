@@ -151,12 +151,13 @@ def test_wider_objects_are_nested_minima(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_previews_of_blocks_are_nested_minima(seed, monkeypatch):
-    """Of the labellings that are constant in blocks of 2 x 2 pixels, each is minimal, and the largest minimal one."""
-    monkeypatch.setattr("apps.session.hand_edits.PREVIEW_PIXELS", 0)
+    """Of the labellings that are constant in blocks of pixels, each is minimal, and the largest minimal one."""
+    side = 2 + seed // 3
+    monkeypatch.setattr("apps.session.hand_edits.PREVIEW_PIXELS", 9)
     rng = np.random.default_rng(seed)
-    image = np.uint8(rng.integers(60, 190, (5, 6 - seed % 2, 3)))
+    image = np.uint8(rng.integers(60, 190, (3 * side - 1, 3 * side - seed % 2, 3)))
     shape, places = image.shape[:2], np.arange(9).reshape(3, 3)
-    blocks = places.repeat(2, 0).repeat(2, 1)[: shape[0], : shape[1]]
+    blocks = places.repeat(side, 0).repeat(side, 1)[: shape[0], : shape[1]]
     with Session(image, keep="all", device="cpu") as session:
         session.stroke([(1.5, 1.5)], 0.5)
         session.stroke([(4.5, 0.5)], 0.5, 0)
@@ -167,15 +168,17 @@ def test_previews_of_blocks_are_nested_minima(seed, monkeypatch):
         edges = session._answers.grid.edges()
         session.wider(0, final=False)
         edits = session._edits[1]
+        assert edits._side == side
         if not seed:  # all or nothing, at the same cost: the largest one is taken
             background, foreground = edits._terms = np.zeros((2, *shape), np.int32)
+            del edits._terms_of_blocks
         for step in range(-60, 61, 10):
             total = np.where(masks, foreground - 64 * step, background).sum(axis=(1, 2), dtype=np.int64)
             for offset, weight in edges.items():
                 for y, x in np.ndindex(shape):
                     if 0 <= y + offset[0] < shape[0] and 0 <= x + offset[1] < shape[1]:
                         total += int(weight[y, x]) * (masks[:, y, x] != masks[:, y + offset[0], x + offset[1]])
-            found = edits._grown(64 * step, False, False)
+            found = edits._of_grid(edits._cut(edits._grown(64 * step, False), False), False)
             best = masks[total == total.min()]
             np.testing.assert_array_equal(found, best.any(axis=0))
             assert (found | last).sum() == found.sum()
