@@ -85,7 +85,7 @@ def made() -> dict[str, Result]:
         pairs,
         WideMatches(pairs, np.zeros(50), "homography", np.eye(3), {"matches": 50}, {}),
         Geometry("homography", np.eye(3), 50, -20.0),
-        Points(pairs.first, np.zeros((50, 3)), np.ones(50), np.zeros(50)),
+        Points(pairs.first, np.zeros((50, 3))),
         apps.Trajectories(np.zeros((2, 50, 2)), np.zeros((2, 50), np.uint8), np.ones((2, 50)), np.ones((2, 50))),
         WindowMatches(pairs, (batch, batch), (np.ones((3, 2), int),)),
         session.result(),

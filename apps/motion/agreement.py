@@ -32,15 +32,12 @@ class ExpectedMotion:
     motion : ndarray (Q, 2)
     linear : ndarray (Q, 2, 2)
         Its derivative: the motion at x is motion + linear @ (x - point).
-    spread : ndarray (Q,)
-        Median distance of the neighbours' motion from the fit.
     neighbours : ndarray (Q, K, 2)
         Motion of the nearest matches.
     """
 
     motion: np.ndarray
     linear: np.ndarray
-    spread: np.ndarray
     neighbours: np.ndarray
 
     def deviation(self, motion: np.ndarray, which=slice(None)) -> np.ndarray:
@@ -91,9 +88,8 @@ class LocalMotion:
             ux, uy = (xu * yy - yu * xy) / det, (yu * xx - xu * xy) / det
             vx, vy = (xv * yy - yv * xy) / det, (yv * xx - xv * xy) / det
             mean_u, mean_v = cu - ux * cx - uy * cy, cv - vx * cx - vy * cy
-        spread = _median(np.sqrt(_residual(u, mean_u, ux, uy, x, y) + _residual(v, mean_v, vx, vy, x, y)))
         linear = np.stack([ux, uy, vx, vy], axis=1).reshape(-1, 2, 2) / scale[..., None]
-        return ExpectedMotion(np.stack([mean_u, mean_v], axis=1), linear, spread, np.stack([u, v], axis=2))
+        return ExpectedMotion(np.stack([mean_u, mean_v], axis=1), linear, np.stack([u, v], axis=2))
 
     def dense(self, shape: tuple[int, int], step: int = 8) -> np.ndarray:
         """Return the expected motion at every pixel of a frame of shape (H, W), float32 (H, W, 2).

@@ -38,14 +38,10 @@ class Points(Result):
     xy : ndarray of float64, (N, 2)
     descriptors : ndarray, (N, D)
         float32 of length 1, to be compared by Euclidean distance.
-    size, angle : ndarray of float32, (N,)
-        Diameter in pixels and orientation in degrees.
     """
 
     xy: np.ndarray
     descriptors: np.ndarray
-    size: np.ndarray
-    angle: np.ndarray
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -88,10 +84,10 @@ def grey_pair(first, second) -> tuple[np.ndarray, np.ndarray]:
 def keypoints(grey: np.ndarray, budget: int = 3000, contrast: float = MIN_CONTRAST) -> Points:
     """Return the `budget` strongest SIFT points of a uint8 grey frame with RootSIFT descriptors."""
     found, descriptors = cv2.SIFT_create(nfeatures=budget, contrastThreshold=contrast).detectAndCompute(grey, None)
-    table = np.array([(*k.pt, k.size, k.angle) for k in found], np.float32).reshape(-1, 4)
+    xy = np.array([point.pt for point in found], np.float64).reshape(-1, 2)
     descriptors = np.zeros((0, 128), np.float32) if descriptors is None else descriptors
     descriptors = np.sqrt(descriptors / np.maximum(descriptors.sum(axis=1, keepdims=True), 1e-9))
-    return Points(table[:, :2].astype(np.float64), descriptors, table[:, 2], table[:, 3])
+    return Points(xy, descriptors)
 
 
 def corners(

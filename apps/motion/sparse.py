@@ -187,7 +187,7 @@ def seed_points_of(grey: np.ndarray, max_pixels: int = MAX_SEED_PIXELS) -> Point
     found = keypoints(small, MAX_SEEDS)
     # Pixels are squares: the centres of pixel 0 of both frames differ.
     ratio = np.array([grey.shape[1] / small.shape[1], grey.shape[0] / small.shape[0]])
-    return Points((found.xy + 0.5) * ratio - 0.5, found.descriptors, found.size, found.angle)
+    return Points((found.xy + 0.5) * ratio - 0.5, found.descriptors)
 
 
 def _motion_without_seeds(first, second, points, position, found) -> LocalMotion | None:

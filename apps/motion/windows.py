@@ -170,4 +170,4 @@ def _one_per_pixel(points: Points) -> Points:
     """Keep the first point of each pixel; SIFT returns one per dominant orientation."""
     _, kept = np.unique(np.rint(points.xy).astype(np.int64), axis=0, return_index=True)
     kept = np.sort(kept)
-    return Points(points.xy[kept], points.descriptors[kept], points.size[kept], points.angle[kept])
+    return Points(points.xy[kept], points.descriptors[kept])

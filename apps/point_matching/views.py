@@ -37,7 +37,7 @@ def tilted_points(grey: np.ndarray) -> Points:
     for tilt in TILTS:
         for direction in np.arange(0, 180, DIRECTION_STEP / tilt) if tilt > 1 else [0]:
             found.append(_tilted(grey, tilt, float(direction)))
-    parts = zip(*((p.xy, p.descriptors, p.size, p.angle) for p in found), strict=True)
+    parts = zip(*((p.xy, p.descriptors) for p in found), strict=True)
     return Points(*(np.concatenate(part) for part in parts))
 
 
@@ -58,7 +58,7 @@ def _tilted(grey, tilt: float, direction: float) -> Points:
     flat = np.column_stack([(points.xy[:, 0] + 0.5) * squeeze - 0.5, points.xy[:, 1]])
     xy = (flat - affine[:, 2]) @ np.linalg.inv(linear).T
     inside = ((xy >= 3) & (xy <= (width - 4, height - 4))).all(axis=1)
-    return Points(xy[inside], points.descriptors[inside], points.size[inside], points.angle[inside])
+    return Points(xy[inside], points.descriptors[inside])
 
 
 def seen_from_first(shape, other: np.ndarray, matrix: np.ndarray) -> Points:
@@ -74,4 +74,4 @@ def seen_from_first(shape, other: np.ndarray, matrix: np.ndarray) -> Points:
     column, line = np.rint(points.xy).astype(int).T
     seen = content[np.clip(line, 0, height - 1), np.clip(column, 0, width - 1)] > 0
     xy = apply(matrix, points.xy[seen])
-    return Points(xy, points.descriptors[seen], points.size[seen], points.angle[seen])
+    return Points(xy, points.descriptors[seen])
