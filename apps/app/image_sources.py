@@ -1,7 +1,7 @@
 """Images and volumes of the page: files of the command line and uploads, read when they are opened."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Source:
         Whether a folder of images is a volume.
     state : str or None
         State of its files in --out, as the page was told last.
+    confirmed : set of int
+        Numbers of the strokes of pages that are in its session.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Source:
     start: Path | None = None
     slices: bool = False
     state: str | None = None
+    confirmed: set[int] = field(default_factory=set)
 
     def load(self) -> "Image":
         """Read the image or volume; InputError if it cannot be used."""

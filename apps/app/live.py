@@ -15,7 +15,7 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ import numpy as np
 
 from apps.app import MAX_OPEN_IMAGES, MAX_UPLOADS
 from apps.app.image_sources import Image, Source, decoded_image
-from apps.app.messages import StrokeMessage, encode_stroke, parse_action, parse_stroke, runs_of
+from apps.app.messages import DRAWN, parse_action, runs_of
 from apps.app.saved_results import (
     DEFAULT,
     KINDS,
@@ -54,79 +54,87 @@ from apps.warmup import warmup_jobs
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
 COUNT_DELAY = 0.5  # seconds between two counts of compiled kernels
+NO_ACTION: dict = {}
 
 
 class Edit(NamedTuple):
-    """A change of the session: a stroke, or a call that returns a message for the tab, or None."""
+    """A change of the session, by a call that returns a message for the tab, or None."""
 
     tab: Tab | None  # that sent it, and is answered; or None for the one that shows the image
-    stroke: StrokeMessage | None
-    call: Callable[[], dict | None] = lambda: None
-    is_preview: bool = False  # only shown until the next one, and left out if that waits already
+    call: Callable[[dict], dict | None]
+    action: dict  # of the page, which is passed to the call
 
 
 class LiveImage:
-    """An open image or volume; `start` begins its tasks, and `close` ends them.
+    """An image or volume that is open, or is being opened; `close` ends it.
 
     item      number of the image
-    open      function that returns its session
-    chosen    options of the command; None if the session is another program's
-    tell      sends a message to all tabs
-    thread    applies edits, one after the other
+    live      the images, whose thread applies edits, one after the other
     tab       that shows the image, if there is one
+    loaded    a task that reads the image, and `ready` one that opens its session, too
+    error     why there is no image, or no session
+    image     set when it is read
     session   set before the first edit is applied
     """
 
+    image: Image
     session: Session
     snapshot: Snapshot | None = None
     tab: Tab | None = None
+    error = ""
 
-    def __init__(
-        self,
-        item: int,
-        source: Source,
-        image: Image,
-        open: Callable[[], Session],
-        chosen: Namespace | None,
-        tell: Callable[[dict], None],
-        thread: Executor,
-    ):
-        self.item, self.source, self.image = item, source, image
-        self._open, self._chosen, self._tell, self._thread = open, chosen, tell, thread
+    def __init__(self, item: int, source: Source, live: "Live"):
+        self.item, self.source, self._live = item, source, live
         self._edits: asyncio.Queue[Edit] = asyncio.Queue()
         self._edit_count = self._look_count = 0
         self._looking = asyncio.Lock()  # held while margins are computed
-        self._last_part: StrokeMessage | None = None  # of the stroke that is being drawn
+        self._last_part: dict | None = None  # of the stroke that is being drawn
         self._keys = itertools.count(1)
-        self._encoded: list[tuple[int, bytes]] = []  # key and message of each of these records
+        self._encoded: list[tuple[int, dict]] = []  # key and message of each of these records
         self._encoded_records: Sequence[Record] = ()
         self._labels: tuple[int, Any] = (-1, None)
-        self._edited, self._changed = asyncio.Event(), asyncio.Event()
+        self._edited = asyncio.Event()
         self._tasks: list[asyncio.Task] = []
-        self.error = ""  # why there is no session
+        self.loaded = asyncio.create_task(self._load())
+        self.ready = asyncio.create_task(self._begin())
 
     @property
     def is_volume(self) -> bool:
         return self.image.volume is not None
 
-    def start(self) -> None:
-        """Open the session, begin to apply edits, and to show what changes."""
-        self.ready = asyncio.create_task(self._begin())
+    @property
+    def is_open(self) -> bool:
+        """Whether the image has been read, and nothing failed."""
+        return self.loaded.done() and not self.error
 
-    async def _begin(self) -> None:
-        loop = asyncio.get_running_loop()
+    async def _load(self) -> None:
         try:
-            self.session = await asyncio.to_thread(self._open)
+            self.image = await asyncio.to_thread(self._live.load, self.source)
         except Exception as error:
             self.error = reason_of(error)
-            if self.tab is not None:
-                self.tab.send({"type": "unreadable", "item": self.item, "text": self.error})
+
+    async def _begin(self) -> None:
+        """Open the session, and begin to apply edits."""
+        await self.loaded
+        if self.error:
             return
-        self.session.listen(lambda: loop.call_soon_threadsafe(self._changed.set))
-        await self._show()
+        loop = asyncio.get_running_loop()
+        try:
+            self.session = await asyncio.to_thread(self._live.open_session, self.source, self.image)
+        except Exception as error:
+            self.error = reason_of(error)
+            self.tell_error()
+            return
+        # What it computes in its own thread is shown by an edit that changes nothing.
+        self.session.listen(lambda: loop.call_soon_threadsafe(self.edit, None, _nothing))
+        self.edit(None, _nothing)
         self._edited.set()
-        works = (self._apply_edits, self._show_changes, self._work_in_pauses)
-        self._tasks = [asyncio.create_task(work()) for work in works]
+        self._tasks = [asyncio.create_task(work()) for work in (self._apply_edits, self._work_in_pauses)]
+
+    def tell_error(self) -> None:
+        """Tell the tab why the image cannot be used, if it cannot."""
+        if self.error and self.tab is not None:
+            self.tab.send({"type": "unreadable", "item": self.item, "text": self.error})
 
     def describe(self) -> dict:
         """What a tab has to know to show the image."""
@@ -139,17 +147,9 @@ class LiveImage:
 
     # Edits, as they arrive
 
-    def edit(self, tab: Tab | None, call: Callable[[], dict | None], is_preview: bool = False) -> None:
+    def edit(self, tab: Tab | None, call: Callable[[dict], dict | None], action: dict = NO_ACTION) -> None:
         """Queue a call, in the thread of edits."""
-        self._edits.put_nowait(Edit(tab, None, call, is_preview))
-
-    def draw(self, tab: Tab, stroke: StrokeMessage) -> None:
-        """Queue a stroke, or a part of the one being drawn."""
-        self._edits.put_nowait(Edit(tab, stroke))
-
-    def end_stroke(self, tab: Tab, remove: bool = False) -> None:
-        """End the stroke that the tab is drawing, if there is one, or remove it."""
-        self.edit(tab, partial(self._end_stroke, remove))
+        self._edits.put_nowait(Edit(tab, call, action))
 
     def show_slice(self, tab: Tab, axis: int, index: int) -> None:
         """Show a slice of a volume in the tab; axis -1 for an image."""
@@ -184,7 +184,7 @@ class LiveImage:
 
     async def _run(self, call: Callable):
         """The result of a function, called in the thread of edits."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        return await asyncio.get_running_loop().run_in_executor(self._live.thread, call)
 
     async def _apply_edits(self) -> None:
         while True:
@@ -193,19 +193,15 @@ class LiveImage:
                 edits.append(self._edits.get_nowait())
             # One call for all, because each change of threads waits for the session's own.
             answers = await self._run(partial(self._apply, joined(edits)))
-            self._edit_count += 1
             for tab, message in answers:
                 if (one := tab or self.tab) is not None:
                     (one.send_after_state if message["type"] == "confirmed" else one.send)(message)
-            self._show_snapshot()
-            self._edited.set()
-
-    async def _show_changes(self) -> None:
-        """Show labels that the session computed in its own thread."""
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            await self._show()
+            if self.tab is not None and self.snapshot is not None:
+                self.tab.show(self.snapshot)
+            self._live.tell_state(self)
+            if any(edit.call is not _nothing for edit in edits):
+                self._edit_count += 1
+                self._edited.set()
 
     async def _work_in_pauses(self) -> None:
         """After edits, wait for the session's thread; in a pause, certify its cut and store its labels."""
@@ -215,39 +211,17 @@ class LiveImage:
             self._edited.clear()
             try:
                 await asyncio.to_thread(self.session.wait)
-                await self._show()
-                if size <= CERTIFY_PIXELS and await self._is_pause(CERTIFY_DELAY):
+                self.edit(None, _nothing)
+                if size > CERTIFY_PIXELS:
+                    continue
+                before = self._edit_count
+                await asyncio.sleep(CERTIFY_DELAY)
+                if self._edit_count == before and self._last_part is None and self._edits.empty():
                     await asyncio.to_thread(self.session.result)
-                    await self._show()
+                    self.edit(None, _nothing)
             except Exception as error:
-                self._send_error(error)
-
-    async def _is_pause(self, seconds: float) -> bool:
-        """Whether no edit comes for some seconds."""
-        before = self._edit_count
-        await asyncio.sleep(seconds)
-        return self._edit_count == before and self._last_part is None and self._edits.empty()
-
-    async def _show(self) -> None:
-        try:
-            await self._run(self._take_snapshot)
-        except Exception as error:  # the tasks go on, as it may succeed after the next edit
-            self._send_error(error)
-        self._show_snapshot()
-
-    def _show_snapshot(self) -> None:
-        """Send what has changed in the image to its tab, and the state of its files to all tabs."""
-        if self.tab is not None and self.snapshot is not None:
-            self.tab.show(self.snapshot)
-        if self._chosen is None or self.session.store is None:
-            return
-        if (state := state_of(self._chosen, self.source, self.session.store.state)) != self.source.state:
-            self.source.state = state
-            self._tell({"type": "item", "item": self.item, "state": state})
-
-    def _send_error(self, error: Exception) -> None:
-        if self.tab is not None:
-            self.tab.send({"type": "error", "text": reason_of(error)})
+                if self.tab is not None:
+                    self.tab.send({"type": "error", "text": reason_of(error)})
 
     async def close(self) -> None:
         """Apply the edits that wait, end a stroke being drawn, and end the session's thread."""
@@ -266,15 +240,11 @@ class LiveImage:
     def _apply(self, edits: list[Edit]) -> list[tuple[Tab | None, dict]]:
         """Apply edits and take a snapshot; return messages for tabs."""
         answers: list[tuple[Tab | None, dict]] = []
-        for tab, stroke, call, _ in edits:
-            about = {"item": self.item} if stroke is None else {"item": self.item, "number": stroke.number}
+        for tab, call, action in edits:
+            about = {"item": self.item} | ({"number": action["number"]} if "number" in action else {})
             try:
-                if stroke is None:
-                    message = call()
-                    answers += [] if message is None else [(tab, message | about)]
-                else:
-                    self._draw(stroke)
-                    answers += [(tab, {"type": "confirmed"} | about)] if stroke.final else []
+                message = call(action)
+                answers += [] if message is None else [(tab, message | about)]
             except Exception as error:
                 answers.append((tab, {"type": "error", "text": reason_of(error)} | about))
         try:
@@ -283,71 +253,37 @@ class LiveImage:
             answers.append((None, {"type": "error", "item": self.item, "text": reason_of(error)}))
         return answers
 
-    def _draw(self, stroke: StrokeMessage) -> None:
-        """Add a stroke, or a part of the one being drawn."""
-        if stroke.again and self._has(stroke):
-            return
-        if (stroke.axis is not None) != self.is_volume:
-            raise InputError("stroke has no slice" if self.is_volume else "stroke has a slice, but this is an image")
-        form: dict = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
-        form["final"] = stroke.final
-        try:
-            if stroke.edit:
-                edit = self.session.push if stroke.edit == "push" else self.session.solid
-                edit(stroke.points, stroke.radius, stroke.label or 0, final=stroke.final, taken=stroke.taken)
-            elif stroke.label is None:
-                self.session.erase(stroke.points, stroke.radius, **form)
-            else:
-                self.session.stroke(stroke.points, stroke.radius, stroke.label, **form)
-        except OutputError:  # it is not in the file, and so no part of it counts
-            self._end_stroke(remove=True)
-            raise
-        self._last_part = None if stroke.final else stroke
+    def change(self, action: dict) -> dict | None:
+        """Call the method of the session that an action names; return the confirmation of a stroke."""
+        drawn, number, is_last = action["do"] in DRAWN, action.get("number"), action.get("final", True)
+        if number not in self.source.confirmed:  # else it had arrived before its page lost the connection
+            if not drawn:
+                self.end_stroke()
+            try:
+                arguments = {name: value for name, value in action.items() if name not in ("do", "item", "number")}
+                getattr(self.session, action["do"])(**arguments)
+            except OutputError:  # it is not in the file, and so no part of it counts
+                self.end_stroke({"do": "cancel"})
+                raise
+            self._last_part = action if drawn and not is_last else None
+        if number is None or not is_last:
+            return None
+        self.source.confirmed.add(number)
+        return {"type": "confirmed"}
 
-    def _has(self, stroke: StrokeMessage) -> bool:
-        """Whether this stroke is a record: it had arrived before its page lost the connection or the image."""
-        where = stroke.label, stroke.axis, stroke.index
-        return any(
-            isinstance(one, Stroke)
-            and (one.label, one.axis, one.slice) == where
-            and len(one.points) == len(stroke.points)
-            and np.allclose(one.points, stroke.points)
-            for one in self.session.records
-        )
-
-    def _end_stroke(self, remove: bool = False) -> None:
-        """End the stroke that is being drawn, for a page that will not, or remove it."""
-        if (part := self._last_part) is not None and remove:
-            self._last_part = None
+    def end_stroke(self, action: dict = NO_ACTION) -> None:
+        """End the stroke that is being drawn, for a page that will not, or let "cancel" remove it."""
+        part, self._last_part = self._last_part, None
+        if part is not None and action.get("do") == "cancel":
             self.session.undo()
         elif part is not None:
-            self._draw(part._replace(points=part.points[-1:], final=True, again=False))
-
-    def change(self, action: dict) -> None:
-        """Call the method of the session that an action names."""
-        self._end_stroke()
-        arguments = {name: value for name, value in action.items() if name not in ("do", "item")}
-        getattr(self.session, action["do"])(**arguments)
-
-    def start_from(self, values: np.ndarray) -> None:
-        """Add a start mask or a label map; InputError if it cannot be used."""
-        self._end_stroke()
-        self.session.start_from(values)
-
-    def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list, state: str) -> dict:
-        """Write results of these kinds, which makes the state DONE or APPROVED; return the message that says so."""
-        if self._chosen is None or self.session.store is None:
-            raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
-        self._end_stroke()
-        files = save_results(chosen, sources, self.source, self.image, self.session, kinds)
-        self.session.store.mark(state)
-        return {"type": "saved", "files": [path.name for path in files]}
+            self.change(part | {"number": None, "points": part["points"][-1:], "final": True})
 
     async def cutout(self) -> bytes:
         """The cut-out of an image as it would be saved."""
 
         def encoded() -> bytes:
-            self._end_stroke()
+            self.end_stroke()
             return cutout_of(self.source, self.image, self.session)
 
         await self.ready
@@ -385,32 +321,37 @@ class LiveImage:
                 order.append(-key if isinstance(record, Stroke) and record.label in deleted else key)
         return order[::-1]
 
-    def _message_of(self, record: Record, key: int) -> bytes:
+    def _message_of(self, record: Record, key: int) -> dict:
         """The message of a stroke; empty for another record."""
         if not isinstance(record, Stroke):
-            return b""
-        return encode_stroke(self.item, key, record.points, record.radius, record.label, record.axis, record.slice)
+            return {}
+        axis, index = (-1, 0) if record.axis is None else (record.axis, record.slice)
+        shown = {"do": "erase" if record.label is None else "stroke", "points": record.points, "radius": record.radius}
+        place = {"label": record.label or 0, "axis": axis, "index": index}
+        return {"type": "stroke", "item": self.item, "key": key} | shown | place
 
     def _close(self) -> None:
         with contextlib.suppress(InputError):  # it was never confirmed
-            self._end_stroke()
+            self.end_stroke()
         self.session.close()
 
 
+def _nothing(action: dict) -> None:
+    """An edit that changes nothing."""
+
+
 def joined(edits: list[Edit]) -> list[Edit]:
-    """Edits with consecutive parts of the same stroke joined to one, without previews that others follow."""
+    """Edits that change something: parts of a stroke as one, without previews that others follow."""
     result: list[Edit] = []
-    for edit in edits:
-        if result and result[-1].is_preview:
-            result.pop()
-        last, stroke = result[-1] if result else None, edit.stroke
-        before = None if last is None or last.tab is not edit.tab else last.stroke
-        if stroke is None or before is None or before.final or before.number != stroke.number:
-            result.append(edit)
-        else:
-            points = np.concatenate((before.points, stroke.points[1:]))
-            whole = stroke._replace(points=points) if stroke.final else before._replace(points=points)
-            result[-1] = edit._replace(stroke=whole)
+    for edit in [one for one in edits if one.call is not _nothing]:
+        last = result[-1] if result else None
+        if last is not None and last.action.get("final") is False:
+            if last.action["do"] not in DRAWN:
+                result.pop()
+            elif (last.tab, last.action["number"]) == (edit.tab, edit.action.get("number")):
+                points = result.pop().action["points"] + edit.action["points"][1:]
+                edit = edit._replace(action=edit.action | {"points": points})
+        result.append(edit)
     return result
 
 
@@ -429,18 +370,17 @@ class Live:
     sources   the images
     chosen    options of the command: out, overwrite, device
     tabs      the connected pages
+    thread    applies edits
     """
 
     def __init__(self, sources: list[Source], chosen: Namespace):
         self.sources, self.chosen = sources, chosen
         self.tabs: list[Tab] = []
-        self._images: dict[int, asyncio.Task[LiveImage]] = {}  # that read them; the image used last is the last
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutmatch-edits")
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="cutmatch-edits")
+        self._images: dict[int, LiveImage] = {}  # the image used last is the last
         self._current = 0
         self._changing = asyncio.Lock()  # held while images are opened or closed
         self._tasks: set[asyncio.Task] = set()
-        self._uploading = threading.Lock()  # names and numbers of uploads, which arrive in several threads
-        self._uploaded: tuple[Source, Image] | None = None  # the last one, which the page opens next
         self._preparing = threading.Thread(target=self._prepare, name="cutmatch-kernels", daemon=True)
 
     def start(self) -> None:
@@ -500,19 +440,21 @@ class Live:
 
     def items(self) -> list[dict]:
         """The images: name, and state of its files."""
-        sources = self.sources[:]  # uploads add to it at any time
-        for source in sources:
+        for source in self.sources:
             if source.state is None:
                 source.state = state_of(self.chosen, source, state_in(session_file(self.chosen, source)))
-        return [{"name": source.path.name, "state": source.state} for source in sources]
+        return [{"name": source.path.name, "state": source.state} for source in self.sources]
 
-    async def receive(self, tab: Tab, data: str | bytes) -> None:
+    def tell_state(self, image: LiveImage) -> None:
+        """Tell all tabs the state of an image's files, if it has changed."""
+        store = image.session.store
+        if store is not None and (state := state_of(self.chosen, image.source, store.state)) != image.source.state:
+            image.source.state = state
+            self.send({"type": "item", "item": image.item, "state": state})
+
+    async def receive(self, tab: Tab, text: str) -> None:
         """Process a message of a tab; InputError if it cannot be used."""
-        if isinstance(data, bytes):
-            stroke = parse_stroke(data)
-            self._image_of(tab, stroke.item).draw(tab, stroke)
-            return
-        action = parse_action(data)
+        action = parse_action(text)
         if action["do"] == "open":
             self._start_task(self._select(tab, action["item"]), tab)
             return
@@ -520,25 +462,30 @@ class Live:
         if action["do"] == "slice":
             image.show_slice(tab, action["axis"], action["index"])
         elif action["do"] in ("save", "approve"):
-            state = DONE if action["do"] == "save" else APPROVED
-            image.edit(tab, lambda: image.save_results(self.chosen, self.sources, action["kinds"], state))
+            image.edit(tab, partial(self.save, image), action)
         elif action["do"] == "export_approved":
             image.edit(tab, self._export_approved)
         elif action["do"] == "look":
             self._start_task(image.look(tab, action["label"], action["axis"], action["index"]), tab)
-        elif action["do"] == "cancel":
-            image.end_stroke(tab, remove=True)
         else:
-            image.edit(tab, lambda: image.change(action), action.get("final") is False)
+            image.edit(tab, image.end_stroke if action["do"] == "cancel" else image.change, action)
 
-    def _export_approved(self) -> dict:
+    def _export_approved(self, _: dict) -> dict:
         files = export_approved(self.chosen, self.sources)
         return {"type": "saved", "files": [f"{path.parent.name}/{path.name}" for path in files]}
 
+    def save(self, image: LiveImage, action: dict) -> dict:
+        """Write results, in the thread of edits; return the message that says so."""
+        image.end_stroke()
+        files = save_results(self.chosen, self.sources, image.source, image.image, image.session, action["kinds"])
+        if image.session.store is not None:
+            image.session.store.mark(DONE if action["do"] == "save" else APPROVED)
+        return {"type": "saved", "files": [path.name for path in files]}
+
     def _image_of(self, tab: Tab, item: int) -> LiveImage:
         """The image that a tab shows; InputError for another one."""
-        image = self._opened(item)
-        if image is None or tab.item != item:
+        image = self._images.get(item)
+        if image is None or not image.is_open or tab.item != item:
             raise InputError("this image is not open; open it first")
         return image
 
@@ -552,25 +499,20 @@ class Live:
                 self._leave(other)
                 other.send({"type": "taken", "item": item})
         tab.select(item)
-        try:
-            image = await self.open(item)
-        except InputError as error:
-            if item not in self._images or self._opened(item) is not None:
-                raise  # not of this image: there was no room for it
-            tab.send({"type": "unreadable", "item": item, "text": str(error)})
-            return
-        description = await asyncio.to_thread(image.describe)  # it reads all values of a volume
+        image = await self.open(item)
+        await image.loaded
+        description = {} if image.error else await asyncio.to_thread(image.describe)  # it reads all values of a volume
         if tab.item == item:  # otherwise another image has been requested meanwhile
             self._current = item
             image.tab = tab
-            tab.describe(description, image.snapshot)
-            if image.error:
-                tab.send({"type": "unreadable", "item": item, "text": image.error})
+            if description:
+                tab.describe(description, image.snapshot)
+            image.tell_error()
 
     def _leave(self, tab: Tab) -> None:
         """End the stroke that a tab was drawing, and let it show no image."""
-        if tab.item is not None and (image := self._opened(tab.item)) is not None:
-            image.end_stroke(tab)
+        if tab.item is not None and (image := self._images.get(tab.item)) is not None:
+            image.edit(tab, image.end_stroke)
             image.tab = None if image.tab is tab else image.tab
         tab.select(None)
 
@@ -593,36 +535,29 @@ class Live:
     async def open(self, item: int) -> LiveImage:
         """An image, which is opened if it is not; images that no tab shows make room for it."""
         async with self._changing:
-            if item not in self._images or _has_failed(self._images[item]):
+            if item not in self._images or self._images[item].error:
                 self._images.pop(item, None)
                 await self._make_room()
-                self._images[item] = asyncio.create_task(self._start_image(item))
+                self._images[item] = LiveImage(item, self.sources[item], self)
             self._images[item] = self._images.pop(item)
-        return await self.opened(item)
+            return self._images[item]
 
     async def opened(self, item: int) -> LiveImage:
         """An image that is open, or is being read; InputError if it is not."""
         if item not in self._images:
             raise InputError("this image is not open; open it first")
-        return await asyncio.shield(self._images[item])
-
-    async def _start_image(self, item: int) -> LiveImage:
-        try:
-            image = await asyncio.to_thread(self.read, item)
-        except Exception as error:
-            raise InputError(reason_of(error)) from None
-        image.start()
+        image = self._images[item]
+        await asyncio.shield(image.loaded)
+        if image.error:
+            raise InputError(image.error)
         return image
 
-    def read(self, item: int) -> LiveImage:
-        """Read an image; its session continues the one in its file, if there is one."""
-        source = self.sources[item]
-        uploaded, self._uploaded = self._uploaded, None
-        image = uploaded[1] if uploaded is not None and uploaded[0] is source else source.load()
-        opening = partial(self._open_session, source, image)
-        return LiveImage(item, source, image, opening, self.chosen, self.send, self._thread)
+    def load(self, source: Source) -> Image:
+        """Read an image, in any thread."""
+        return source.load()
 
-    def _open_session(self, source: Source, image: Image) -> Session:
+    def open_session(self, source: Source, image: Image) -> Session:
+        """The session of an image, which continues the one in its file, if there is one; in any thread."""
         path, about = session_file(self.chosen, source), {"name": source.path.name, "option": "--out"}
         session = Session.open(path, image.pixels, image.spacing, device=self.chosen.device, **about)
         try:
@@ -637,61 +572,45 @@ class Live:
             raise
         return session
 
-    def _opened(self, item: int) -> LiveImage | None:
-        """An image that is open; None while it is being read."""
-        task = self._images.get(item)
-        return task.result() if task is not None and task.done() and not _has_failed(task) else None
-
     async def _make_room(self) -> None:
         """Close images that no tab shows, the one used last at the end."""
         shown = {tab.item for tab in self.tabs}
-        for item in [item for item, task in self._images.items() if item not in shown and task.done()]:
-            if len(self._images) < MAX_OPEN_IMAGES:
-                return
-            if (image := self._opened(item)) is not None:
+        for item, image in list(self._images.items()):
+            if len(self._images) >= MAX_OPEN_IMAGES and item not in shown and image.loaded.done():
                 await image.close()
-            del self._images[item]
+                del self._images[item]
 
     # Uploads
 
     async def add_upload(self, name: str, data: bytes) -> int:
         """Add an uploaded image; return its number.  InputError if it cannot be used."""
-        item = await asyncio.to_thread(self._add_source, name, data)
-        self.send({"type": "items", "items": self.items()})
-        return item
-
-    def _add_source(self, name: str, data: bytes) -> int:
         if not is_plain_name(name) or not name.isprintable() or len(name) > 200:
             raise InputError("the name of the file cannot be used; rename it")
-        image = decoded_image(data, repr(name))
+        await asyncio.to_thread(decoded_image, data, repr(name))
+        if sum(len(source.data or b"") for source in self.sources) + len(data) > MAX_UPLOADS:
+            raise InputError(f"uploads exceed {MAX_UPLOADS >> 20} MiB; pass the files on the command line")
         path = Path(name)
-        stem = stem_of(path) or "image"
-        with self._uploading:
-            if sum(len(source.data or b"") for source in self.sources) + len(data) > MAX_UPLOADS:
-                raise InputError(f"uploads exceed {MAX_UPLOADS >> 20} MiB; pass the files on the command line")
-            taken = {source.name for source in self.sources}
-            names = itertools.chain([stem], (f"{stem}-{count}" for count in itertools.count(2)))
-            source, item = Source(next(one for one in names if one not in taken), path, data), len(self.sources)
-            self.sources.append(source)
-            self._uploaded = source, image
-        return item
+        stem, taken = stem_of(path) or "image", {source.name for source in self.sources}
+        names = itertools.chain([stem], (f"{stem}-{count}" for count in itertools.count(2)))
+        self.sources.append(Source(next(one for one in names if one not in taken), path, data))
+        self.send({"type": "items", "items": self.items()})
+        return len(self.sources) - 1
 
     async def start_from(self, item: int, name: str, data: bytes) -> None:
         """Add the start mask in an uploaded file to an open image."""
         values = await asyncio.to_thread(values_in, data, name, "mask")
-        image = self._opened(item)
-        if image is None or image.is_volume:
+        image = self._images.get(item)
+        if image is None or not image.is_open or image.is_volume:
             raise InputError("a mask in a file needs an open image")
-        image.edit(None, lambda: image.start_from(values))
+        image.edit(None, image.change, {"do": "start_from", "mask": values})
 
     # The end
 
     async def close(self) -> None:
         """Close all images."""
-        for item in list(self._images):
-            if (image := self._opened(item)) is not None:
+        for item, image in list(self._images.items()):
+            if image.loaded.done():  # otherwise the reader still runs
                 await image.close()
-            if self._images[item].done():  # otherwise the reader still runs
                 del self._images[item]
         self.stop_edits()
 
@@ -704,11 +623,4 @@ class Live:
         """End the thread of edits after those that wait; later edits raise RuntimeError."""
         for task in self._tasks:
             task.cancel()
-        self._thread.shutdown(wait=False)
-
-
-def _has_failed(task: asyncio.Task) -> bool:
-    """Whether an image could not be read, or has no session."""
-    if not task.done():
-        return False
-    return task.cancelled() or task.exception() is not None or bool(task.result().error)
+        self.thread.shutdown(wait=False)

@@ -1,36 +1,22 @@
 """Messages of the page's socket.
 
-Page to server, binary, little endian:
+JSON: {"do": ...} from the page, see ACTIONS; {"type": ...} from the server.  `item` counts images and volumes.  Points
+are in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).  What is not `final` is a preview of what is being drawn: a
+part of a stroke, which starts with the last point of the part before, or a whole selection.
 
-    stroke   u8 1, u8 flags (1 final, 2 erase or take away, 4 sent again, 8 solid, 16 push), u16 label, u32 item,
-             u32 number, i32 axis, i32 index, f32 radius, u32 points, then f32 x, y of every point
-
-Server to page, binary:
-
-    stroke   the same, with a key instead of the number
-    mask     u8 2, three bytes 0, u32 item, i32 axis, i32 index, u32 x, y, width, height, u32 runs, then u32 lengths
-             of the runs and u16 labels of the runs, row by row in the rectangle
-
-`item` counts images and volumes, `axis` is -1 for an image and the axis of a slice of a volume, `index` the slice.
-Points are in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).  A stroke that is not final is a preview of the one
-being drawn.
-
-All else is JSON: {"do": ...} from the page, see ACTIONS; {"type": ...} from the server.
+Labels are binary, little endian: i32 item, axis (-1 for an image), index of the slice, x, y, width, height, runs, then
+u32 lengths of the runs and u16 labels of the runs, row by row in the rectangle.
 """
 
 import json
 import struct
-from typing import NamedTuple
 
 import numpy as np
 
 from apps.common.errors import InputError
+from apps.common.rectangles import bounds
 
-STROKE, MASK = 1, 2
-FINAL, ERASE, AGAIN = 1, 2, 4
-EDITS = {8: "solid", 16: "push"}
-_STROKE_HEADER = struct.Struct("<BBHIIiifI")
-_MASK_HEADER = struct.Struct("<B3xIiiIIIII")
+_MASK_HEADER = struct.Struct("<8i")
 
 # Actions of the page and their arguments besides `item`, which the session checks.
 ACTIONS = {
@@ -39,7 +25,7 @@ ACTIONS = {
     "undo": (),
     "redo": (),
     "clear": (),
-    "cancel": ("number",),
+    "cancel": (),
     "box": ("box", "label"),
     "describe": ("label", "name", "colour"),
     "lock": ("label",),
@@ -47,7 +33,11 @@ ACTIONS = {
     "unlock": ("label",),
     "delete": ("label",),
     "wider": ("label", "step", "final"),
-    "select": ("label", "points", "radius", "tolerance", "taken", "final"),
+    "stroke": ("number", "points", "radius", "label", "axis", "slice", "final"),
+    "erase": ("number", "points", "radius", "axis", "slice", "final"),
+    "solid": ("number", "points", "radius", "label", "taken", "final"),
+    "push": ("number", "points", "radius", "label", "taken", "final"),
+    "select": ("number", "points", "radius", "label", "tolerance", "taken", "final"),
     "drop_preview": (),
     "take_rival": (),
     "look": ("label", "axis", "index"),
@@ -55,52 +45,7 @@ ACTIONS = {
     "approve": ("kinds",),
     "export_approved": (),
 }
-
-
-class StrokeMessage(NamedTuple):
-    """A stroke as the page sends it; `label` is None for erasing, `axis` and `index` for an image.
-
-    edit    "solid" or "push", if the stroke is not one of marks
-    taken   whether that takes pixels away
-    """
-
-    item: int
-    number: int
-    points: np.ndarray
-    radius: float
-    label: int | None
-    axis: int | None
-    index: int | None  # type: ignore[assignment]  # hides tuple.index
-    final: bool
-    again: bool
-    edit: str = ""
-    taken: bool = False
-
-
-def parse_stroke(data: bytes) -> StrokeMessage:
-    """The stroke of a binary message; InputError for anything else.  The session checks its values."""
-    if len(data) < _STROKE_HEADER.size or data[0] != STROKE:
-        raise InputError("binary message is not a stroke")
-    _, flags, label, item, number, axis, index, radius, count = _STROKE_HEADER.unpack_from(data)
-    edit = EDITS.get(flags & ~(FINAL | ERASE | AGAIN), "")
-    if flags & ~(FINAL | ERASE | AGAIN) and not edit:
-        raise InputError(f"stroke has unknown flags {flags}")
-    if len(data) != _STROKE_HEADER.size + 8 * count:
-        raise InputError(f"stroke of {count} points has {len(data)} bytes")
-    points = np.frombuffer(data, "<f4", 2 * count, _STROKE_HEADER.size).reshape(count, 2).astype(float)
-    erased = bool(flags & ERASE)
-    final, again = bool(flags & FINAL), bool(flags & AGAIN)
-    shown = None if erased and not edit else label
-    axis, index = (None, None) if axis < 0 else (axis, index)
-    return StrokeMessage(item, number, points, radius, shown, axis, index, final, again, edit, erased and bool(edit))
-
-
-def encode_stroke(item: int, key: int, points, radius: float, label: int | None, axis, index) -> bytes:
-    """Binary message of a stroke, for the page."""
-    xy = np.asarray(points, "<f4").reshape(-1, 2)
-    flags = FINAL | (ERASE if label is None else 0)
-    place = (-1, 0) if axis is None else (axis, index)
-    return _STROKE_HEADER.pack(STROKE, flags, label or 0, item, key, *place, radius, len(xy)) + xy.tobytes()
+DRAWN = ("stroke", "erase", "solid", "push")  # what arrives in parts
 
 
 def parse_action(text: str) -> dict:
@@ -114,6 +59,8 @@ def parse_action(text: str) -> dict:
         raise InputError(f"message contains no action; the actions are {', '.join(ACTIONS)}")
     if set(action) != {"do", "item", *ACTIONS[name]} or type(action["item"]) is not int:
         raise InputError(f"{name} needs {', '.join(('item', *ACTIONS[name]))}, got {ascii(action)[:200]}")
+    if not isinstance(action.get("points", []), list):
+        raise InputError(f"points must be a list, got {ascii(action['points'])[:80]}")
     return action
 
 
@@ -122,17 +69,12 @@ def encode_mask(item: int, axis: int, index: int, labels: np.ndarray, before: np
 
     Without `before` the message contains all labels.
     """
-    if before is None:
-        x0, y0, (height, width) = 0, 0, labels.shape
-    else:
-        rows = np.flatnonzero((changed := labels != before).any(axis=1))
-        if not rows.size:
-            return None
-        y0, height = int(rows[0]), int(rows[-1] - rows[0] + 1)
-        columns = np.flatnonzero(changed[y0 : y0 + height].any(axis=0))
-        x0, width = int(columns[0]), int(columns[-1] - columns[0] + 1)
-    lengths, values = runs_of(labels[y0 : y0 + height, x0 : x0 + width])
-    header = _MASK_HEADER.pack(MASK, item, axis, index, x0, y0, width, height, len(lengths))
+    part = bounds(np.ones(labels.shape, bool) if before is None else labels != before)
+    if part is None:
+        return None
+    lengths, values = runs_of(labels[part])
+    (y, x), (height, width) = (side.start for side in part), labels[part].shape
+    header = _MASK_HEADER.pack(item, axis, index, x, y, width, height, len(lengths))
     return header + lengths.astype("<u4").tobytes() + values.astype("<u2").tobytes()
 
 

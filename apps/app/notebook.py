@@ -2,7 +2,7 @@
 
 The images and tabs are those of the server.  The socket and the requests of the page are custom messages:
 
-    page to widget   connect; text, bytes: messages of the socket; get: a request, with a number and a path
+    page to widget   connect; text: a message of the socket; get: a request, with a number and a path
     widget to page   text, bytes; answer: to a request, with its number and type, or an error
 """
 
@@ -81,8 +81,7 @@ class SessionWidget(anywidget.AnyWidget):
         elif content["kind"] == "get":
             self._start(self._answer(content["number"], content["path"]))
         elif self._tab is not None:
-            data = content["text"] if content["kind"] == "text" else bytes(buffers[0])
-            self._start(self._pass(self._tab, data))
+            self._start(self._pass(self._tab, content["text"]))
 
     def _connect(self) -> None:
         """Start again with a page; an earlier one, in another output, hears the same."""
@@ -100,9 +99,9 @@ class SessionWidget(anywidget.AnyWidget):
         self._images.connect(self._tab)
         self._sending = self._start(self._tab.run())
 
-    async def _pass(self, tab: Tab, data: str | bytes) -> None:
+    async def _pass(self, tab: Tab, text: str) -> None:
         try:
-            await self._images.receive(tab, data)
+            await self._images.receive(tab, text)
         except InputError as error:
             tab.send({"type": "error", "text": str(error)})
 
@@ -132,13 +131,17 @@ class _SessionImages(Live):
         super().__init__([Source("session", Path("session"), state="new")], Namespace(out="", classes={}))
         self._session = session
 
-    def read(self, item: int) -> LiveImage:
-        image, session = _image_of(self._session), self._session
-        return LiveImage(item, self.sources[item], image, lambda: session, None, self.send, self._thread)
+    def load(self, source: Source) -> Image:
+        session, volume = self._session, None
+        if len(session.shape) == 3:
+            volume = Volume(session.pixels, "npy", Geometry(session.spacing, UNIT, ORIGIN, AXES))
+        return Image(session.pixels, volume)
 
+    def open_session(self, source: Source, image: Image) -> Session:
+        return self._session
 
-def _image_of(session: Session) -> Image:
-    if len(session.shape) == 2:
-        return Image(session.pixels)
-    geometry = Geometry(session.spacing, UNIT, ORIGIN, AXES)
-    return Image(session.pixels, volume=Volume(session.pixels, "npy", geometry))
+    def save(self, image: LiveImage, action: dict) -> dict:
+        raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
+
+    def tell_state(self, image: LiveImage) -> None:
+        """There are no files."""

@@ -215,8 +215,7 @@ class PageServer(Starlette):
         try:
             while (message := await websocket.receive())["type"] == "websocket.receive":
                 try:
-                    text = message.get("text")
-                    await self.live.receive(tab, message["bytes"] if text is None else text)
+                    await self.live.receive(tab, message.get("text") or "")
                 except Exception as error:
                     tab.send({"type": "error", "text": _reason_of(error)})
         except WebSocketDisconnect:

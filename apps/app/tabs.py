@@ -22,7 +22,7 @@ class Snapshot(NamedTuple):
     item: int
     labels: np.ndarray
     state: dict
-    strokes: dict[int, bytes]
+    strokes: dict[int, dict]
 
     def slice(self, axis: int, index: int) -> np.ndarray:
         """The image's labels, for axis -1, or those of a slice."""
@@ -109,7 +109,7 @@ class Tab:
         for key, stroke in snapshot.strokes.items():
             if seen is self._seen and key not in seen.keys:
                 seen.keys.add(key)
-                await self._send_bytes(stroke)
+                await self._send_text(json.dumps(stroke))
         await self._send_labels(seen, snapshot)
         if seen is self._seen and snapshot.state != seen.state:
             seen.state = snapshot.state

@@ -13,6 +13,7 @@ table of docs/architecture.md.
 import asyncio
 import contextlib
 import importlib
+import json
 import re
 import sys
 import tempfile
@@ -116,11 +117,11 @@ def stroke_of_the_page():
     """From a message of the socket to `Session.stroke`; the walk up to the queue is added to the exception."""
     pytest.importorskip("starlette", reason="needs the extra 'app'")
     from apps.app.image_sources import Source
-    from apps.app.messages import encode_stroke
     from apps.app.server import PageServer
     from apps.session import Session
+    from tests.apps.app.page_messages import stroke_of
 
-    message = {"type": "websocket.receive", "bytes": encode_stroke(0, 1, [(2, 3), (4, 3)], 1.5, 1, None, None)}
+    message = {"type": "websocket.receive", "text": json.dumps(stroke_of([(2, 3), (4, 3)]))}
 
     def raise_stop(*arguments, **keywords):
         raise Stop
@@ -142,7 +143,8 @@ def stroke_of_the_page():
                 messages.put_nowait(message)
 
         def put(edit):
-            queued.extend(frame.f_code for frame, _ in traceback.walk_stack(sys._getframe(1)))
+            if edit.action.get("do") == "stroke":
+                queued.extend(frame.f_code for frame, _ in traceback.walk_stack(sys._getframe(1)))
             really_put(edit)
 
         really_put, image._edits.put_nowait = image._edits.put_nowait, put

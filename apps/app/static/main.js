@@ -225,7 +225,7 @@ export class App {
 
   /** @param {KnownStroke} stroke */
   #stroke(stroke) {
-    if (stroke.item === this.item) this.strokes.add(stroke.key, stroke);
+    if (stroke.item === this.item) this.strokes.known.set(stroke.key, stroke);
   }
 
   /** @param {Messages["confirmed"]} message */

@@ -8,7 +8,7 @@ const HIDDEN = "#files, #files-button, #open, #start-mask, #results, #saving { d
 /**
  * @typedef {object} Model   of anywidget
  * @property {{ (key: "files"): Record<string, string>, (key: "height"): number }} get
- * @property {(content: object, callbacks?: undefined, buffers?: ArrayBuffer[]) => void} send
+ * @property {(content: object) => void} send
  * @property {(event: "msg:custom", receiver: Receiver) => void} on
  * @property {(event: "msg:custom", receiver: Receiver) => void} off
  */
@@ -52,11 +52,8 @@ function render({ model, el }) {
       });
     }
 
-    /** @param {string | ArrayBuffer} data */
-    send(data) {   // a copy, as the frame has an ArrayBuffer of its own
-      if (typeof data === "string") model.send({ kind: "text", text: data });
-      else model.send({ kind: "bytes" }, undefined, [new Uint8Array(data).slice().buffer]);
-    }
+    /** @param {string} text */
+    send(text) { model.send({ kind: "text", text }); }
   }
 
   /**

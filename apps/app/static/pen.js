@@ -4,16 +4,18 @@ import { inputOf } from "./elements.js";
 import { hint, percent } from "./panel.js";
 
 /** @import { App } from "./main.js" */
-/** @import { MaskUpdate } from "./socket.js" */
-/** @import { DrawnStroke } from "./tools.js" */
-/** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
+/** @import { MaskUpdate, Stroke } from "./socket.js" */
+/** @typedef {{ stroke: Stroke, number: number, sent: number, time: number }} Drawing */
 
 const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
 const TURN = 8;                // CSS pixels to the side that change the tolerance by one
 const FAR = 0.25, FAR_AT_BORDER = 0.05;   // shares of the image above which the page says what is selected
 
+/** Whether a stroke marks pixels, or erases marks, rather than setting pixels. @param {Stroke} stroke */
+const isMark = (stroke) => stroke.do === "stroke" || stroke.do === "erase";
+
 export class Pen {
-  #number = Date.now() % 2 ** 31;
+  #number = Math.floor(Math.random() * 2 ** 50);   // of strokes, which differ from those of other pages
   /** @type {Drawing | null} */
   #drawing = null;
   #turned = 0;   // CSS pixels since the tolerance changed
@@ -25,16 +27,16 @@ export class Pen {
 
   /**
    * Send the parts of a stroke that is being drawn as previews; each starts with the last point of the one before.
-   * @param {DrawnStroke} stroke
+   * @param {Stroke} stroke
    * @param {boolean} again   whether it is answered in another way, though it has no further points
    */
   changed(stroke, again = false) {
-    const known = this.#drawing, now = performance.now(), count = stroke.points.length / 2;
+    const known = this.#drawing, now = performance.now(), count = stroke.points.length;
     const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
-    if (drawing !== known) this.#before = stroke.edit === "select" && !stroke.erase ? this.#count : null;
+    if (drawing !== known) this.#before = stroke.do === "select" && !stroke.taken ? this.#count : null;
     this.#drawing = drawing;
     this.app.drawTop();
-    if (now - drawing.time < PREVIEW_INTERVAL || (count <= drawing.sent && !again) || (!stroke.edit && this.app.state.labels.length < 2)) return;
+    if (now - drawing.time < PREVIEW_INTERVAL || (count <= drawing.sent && !again) || (isMark(stroke) && this.app.state.labels.length < 2)) return;
     this.#send(drawing, false);
     [drawing.time, drawing.sent] = [now, count];
   }
@@ -62,14 +64,13 @@ export class Pen {
 
   /** @param {Drawing} drawing @param {boolean} final */
   #send({ stroke, number, sent }, final) {
-    if (stroke.edit === "select") {
-      const { points: flat, label, radius, erase: taken } = stroke, tolerance = Number(inputOf("tolerance").value);
-      const points = Array.from({ length: flat.length / 2 }, (_, i) => flat.slice(2 * i, 2 * i + 2));
-      this.app.connection.send({ do: "select", item: this.app.item, points, radius, label, tolerance, taken, final });
-      return;
-    }
-    const points = stroke.points.slice(2 * Math.max(0, sent - 1));
-    this.app.connection.stroke(this.app.item, number, { ...stroke, points }, final);
+    const { do: what, radius, label, taken, axis, index } = stroke, isSelection = what === "select";
+    const points = isSelection ? stroke.points : stroke.points.slice(Math.max(0, sent - 1));
+    const place = axis < 0 ? { axis: null, slice: null } : { axis, slice: index };
+    this.app.connection.send({
+      do: what, item: this.app.item, number, points, radius, final, ...what !== "erase" && { label }, ...isMark(stroke) ? place : { taken },
+      ...isSelection && { tolerance: Number(inputOf("tolerance").value) },
+    });
   }
 
   done() {
@@ -78,22 +79,22 @@ export class Pen {
     performance.mark("cutmatch-stroke");
     this.#send(drawing, true);
     this.#drawing = null;
-    if (drawing.stroke.edit) return;   // the pixels themselves are the answer
-    if (drawing.stroke.label && this.#leavesBox(drawing.stroke)) hint("The object stays inside its box: drag a larger box (R) around it", "news");
+    if (!isMark(drawing.stroke)) return;   // the pixels themselves are the answer
+    if (drawing.stroke.do === "stroke" && drawing.stroke.label && this.#leavesBox(drawing.stroke)) hint("The object stays inside its box: drag a larger box (R) around it", "news");
     this.app.strokes.own.set(drawing.number, drawing.stroke);
     this.app.setPending(true);
     this.app.strokesChanged();
   }
 
-  /** Whether a part of a stroke is outside the object's box. @param {DrawnStroke} stroke */
+  /** Whether a part of a stroke is outside the object's box. @param {Stroke} stroke */
   #leavesBox({ points }) {
     const [x0, y0, x1, y1] = this.app.shownBox ?? [0, 0, 0, 0];
-    return this.app.box !== null && points.some((value, i) => (i % 2 ? value < y0 || value >= y1 : value < x0 || value >= x1));
+    return this.app.box !== null && points.some(([x, y]) => x < x0 || x >= x1 || y < y0 || y >= y1);
   }
 
   cancelled() {
-    if (this.#drawing?.stroke.edit === "select") this.app.edit("drop_preview");
-    else if (this.#drawing?.sent) this.app.connection.send({ do: "cancel", item: this.app.item, number: this.#drawing.number });
+    if (this.#drawing?.stroke.do === "select") this.app.edit("drop_preview");
+    else if (this.#drawing?.sent) this.app.connection.send({ do: "cancel", item: this.app.item });
     this.#drawing = null;
   }
 }

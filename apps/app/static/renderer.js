@@ -167,9 +167,9 @@ export class Renderer {
     top.clearRect(0, 0, top.canvas.width, top.canvas.height);
     if (!this.app.ready || this.app.alone) return;
     if (tools.stroke) {
-      const shown = { ...tools.stroke, erase: false };
+      const shown = /** @type {const} */ ({ ...tools.stroke, do: "stroke" });
       top.globalAlpha = 0.5;
-      drawStroke(top, view, ratio, shown, tools.stroke.erase ? () => "rgb(40 40 40)" : this.colourOf);
+      drawStroke(top, view, ratio, shown, tools.stroke.taken || tools.stroke.do === "erase" ? () => "rgb(40 40 40)" : this.colourOf);
       top.globalAlpha = 1;
     }
     this.#drawSides();

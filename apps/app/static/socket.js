@@ -1,17 +1,19 @@
-// Connection to the server: binary strokes up, run lengths of masks down, small JSON messages both ways.
+// Connection to the server: JSON messages both ways, and run lengths of masks down.
 // apps/app/messages.py describes the formats.
 
 /**
  * @typedef {object} Stroke
- * @property {ArrayLike<number>} points   x, y in pixels of each point; pixel (i, j) covers [i, i + 1) x [j, j + 1)
+ * @property {"stroke" | "erase" | "select" | "solid" | "push"} do
+ * @property {Point[]} points   in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1)
  * @property {number} radius
  * @property {number} label
- * @property {boolean} erase
- * @property {number} axis                of the slice; -1 for an image
- * @property {number} index               of the slice
- * @property {"select" | "solid" | "push"} [edit]   what sets pixels by hand; `erase` then takes them away
+ * @property {boolean} [taken]  whether what is set by hand is taken from the object
+ * @property {number} axis      of the slice; -1 for an image
+ * @property {number} index     of the slice
  */
+/** @typedef {[number, number]} Point   x, y */
 /** @typedef {Stroke & { item: number, key: number }} KnownStroke */
+/** @typedef {{ do: string, item: number, number?: number, final?: boolean, [argument: string]: unknown }} Action */
 /** @typedef {{ x: number, y: number, width: number, height: number, lengths: Uint32Array, values: Uint16Array }} Runs */
 /** @typedef {Runs & { item: number, axis: number, index: number }} MaskUpdate */
 /** @typedef {{ name: string, state: "new" | "started" | "done" | "approved" | "unreadable" }} Item */
@@ -71,9 +73,7 @@
  */
 /** @typedef {{ [T in keyof Messages]: (message: Messages[T]) => unknown }} Handlers */
 
-const STROKE = 1, MASK = 2;
-const HEADER = 28;
-const FINAL = 1, ERASE = 2, AGAIN = 4, EDITS = { solid: 8, push: 16, select: 0 };
+const HEADER = 32;   // bytes
 
 // Why this server does not answer the page, such as another token after a restart; empty if no server answers.
 async function refusal() {
@@ -86,7 +86,7 @@ async function refusal() {
 export class Connection {
   /** @type {WebSocket | null} */
   #socket = null;
-  /** @type {Map<number, ArrayBuffer>} */
+  /** @type {Map<number, Action>} */
   #waiting = new Map();   // strokes that the server has not confirmed, by number; sent again after a lost connection
   #delay = 250;           // milliseconds to the next attempt
 
@@ -130,59 +130,20 @@ export class Connection {
    * @param {number} item
    */
   sendAgain(item) {
-    for (const data of this.#waiting.values()) {
-      const view = new DataView(data);
-      if (!this.#socket || !this.open || view.getUint32(4, true) !== item) continue;
-      view.setUint8(1, view.getUint8(1) | AGAIN);
-      this.#socket.send(data);
-    }
+    for (const message of this.#waiting.values()) if (message.item === item) this.send(message);
   }
 
-  /** @param {{ do: string, item: number, [argument: string]: unknown }} message */
+  /** @param {Action} message */
   send(message) {
+    if (message.number && message.final) this.#waiting.set(message.number, message);
     if (this.open) this.#socket?.send(JSON.stringify(message));
     return this.open;
   }
 
-  /**
-   * @param {number} item
-   * @param {number} number
-   * @param {Stroke} stroke
-   * @param {boolean} final   whether it is complete; otherwise further parts follow
-   */
-  stroke(item, number, { points, radius, label, erase, axis, index, edit }, final) {
-    const data = new ArrayBuffer(HEADER + 4 * points.length), view = new DataView(data);
-    view.setUint8(0, STROKE);
-    view.setUint8(1, (final ? FINAL : 0) | (erase ? ERASE : 0) | (edit ? EDITS[edit] : 0));
-    view.setUint16(2, label, true);
-    view.setUint32(4, item, true);
-    view.setUint32(8, number, true);
-    view.setInt32(12, axis, true);
-    view.setInt32(16, index, true);
-    view.setFloat32(20, radius, true);
-    view.setUint32(24, points.length / 2, true);
-    new Float32Array(data, HEADER).set(points);
-    if (final) this.#waiting.set(number, data);
-    if (this.open) this.#socket?.send(data);
-  }
-
   /** @param {ArrayBuffer} data */
   #binary(data) {
-    const view = new DataView(data), u32 = (/** @type {number} */ at) => view.getUint32(at, true);
-    if (view.getUint8(0) === MASK) {
-      const runs = u32(32);
-      this.handlers.mask({
-        item: u32(4), axis: view.getInt32(8, true), index: view.getInt32(12, true),
-        x: u32(16), y: u32(20), width: u32(24), height: u32(28),
-        lengths: new Uint32Array(data, 36, runs), values: new Uint16Array(data, 36 + 4 * runs, runs),
-      });
-    } else if (view.getUint8(0) === STROKE) {
-      const flags = view.getUint8(1);
-      this.handlers.stroke({
-        label: view.getUint16(2, true), item: u32(4), key: u32(8), axis: view.getInt32(12, true),
-        index: view.getInt32(16, true), radius: view.getFloat32(20, true), erase: Boolean(flags & ERASE),
-        points: new Float32Array(data, HEADER, 2 * u32(24)),
-      });
-    }
+    const [item, axis, index, x, y, width, height, runs] = new Int32Array(data, 0, HEADER / 4);
+    const lengths = new Uint32Array(data, HEADER, runs), values = new Uint16Array(data, HEADER + 4 * runs, runs);
+    this.handlers.mask({ item, axis, index, x, y, width, height, lengths, values });
   }
 }

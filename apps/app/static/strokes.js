@@ -30,13 +30,10 @@ export class Strokes {
     return isBlank;
   }
 
-  /** @param {number} key @param {Stroke} stroke */
-  add(key, stroke) { this.known.set(key, stroke); }
-
   *all() {
     for (const key of this.order) {
       const stroke = this.known.get(Math.abs(key));
-      if (stroke) yield key < 0 ? { ...stroke, erase: true } : stroke;
+      if (stroke) yield key < 0 ? /** @type {const} */ ({ ...stroke, do: "erase" }) : stroke;
     }
     yield* this.own.values();
   }
@@ -55,7 +52,7 @@ export class Strokes {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, context.canvas.width, context.canvas.height);
     for (const stroke of this.all()) {
-      const isShown = stroke.erase || !hidden.has(stroke.label);
+      const isShown = stroke.do === "erase" || !hidden.has(stroke.label);
       if (isShown && stroke.axis === axis && stroke.index === index) drawStroke(context, view, ratio, stroke, colourOf);
     }
     context.globalCompositeOperation = "source-over";
@@ -66,11 +63,11 @@ export class Strokes {
  * @param {CanvasRenderingContext2D} context
  * @param {View} view
  * @param {number} ratio
- * @param {Pick<Stroke, "points" | "radius" | "label" | "erase">} stroke
+ * @param {Pick<Stroke, "points" | "radius" | "label" | "do">} stroke
  * @param {Colours} colourOf
  */
-export function drawStroke(context, view, ratio, { points, radius, label, erase }, colourOf) {
-  const { aspect } = view;
+export function drawStroke(context, view, ratio, { points, radius, label, do: what }, colourOf) {
+  const { aspect } = view, erase = what === "erase", [[x0, y0], ...others] = points;
   view.applyRound(context, ratio);
   context.globalCompositeOperation = erase ? "destination-out" : "source-over";
   context.strokeStyle = context.fillStyle = erase ? "#000" : colourOf(label);
@@ -78,8 +75,8 @@ export function drawStroke(context, view, ratio, { points, radius, label, erase 
   context.lineWidth = Math.max(1, 2 * radius) + (erase ? 2 / view.scale : 0);
   context.lineCap = context.lineJoin = "round";
   context.beginPath();
-  context.moveTo(points[0], points[1] * aspect);
-  for (let i = 2; i < points.length; i += 2) context.lineTo(points[i], points[i + 1] * aspect);
-  if (points.length === 2) context.lineTo(points[0] + 0.001, points[1] * aspect);
+  context.moveTo(x0, y0 * aspect);
+  context.lineTo(x0 + 0.001, y0 * aspect);   // a single point is drawn, too
+  for (const [x, y] of others) context.lineTo(x, y * aspect);
   context.stroke();
 }

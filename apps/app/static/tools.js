@@ -5,10 +5,8 @@ const MIN_STEP = 0.7;          // screen pixels between two points of a stroke
 const MAX_POINTS = 20_000;
 
 /** @import { App } from "./main.js" */
-/** @import { Stroke } from "./socket.js" */
+/** @import { Point, Stroke } from "./socket.js" */
 /** @import { View } from "./view.js" */
-/** @typedef {[number, number]} Point   x, y */
-/** @typedef {Stroke & { points: number[] }} DrawnStroke */
 /** @typedef {[number, number, number, number]} Rectangle   x0, y0, x1, y1 */
 
 export class Tools {
@@ -16,11 +14,11 @@ export class Tools {
   #pointers = new Map();       // those on the canvas, by id, on the screen
   /** @type {"stroke" | "box" | "pan" | "pinch" | null} */
   #action = null;
-  /** @type {number[] | null} */
+  /** @type {Point | null} */
   #lastEnd = null;             // of the last stroke, where a line begins
   /** @type {Point | null} */
   pointer = null;              // on the screen
-  /** @type {DrawnStroke | null} */
+  /** @type {Stroke | null} */
   stroke = null;
   /** @type {Rectangle | null} */
   box = null;
@@ -82,28 +80,27 @@ export class Tools {
    * @param {boolean} joined     whether a line leads from the last stroke
    */
   #press(at, background, erase, joined) {
-    const { tool } = this.host, edit = tool === "select" || tool === "solid" || tool === "push" ? tool : undefined;
-    if (edit) erase = background || this.host.isTaking || (tool === "push" && this.host.mask.at(at) !== this.host.label);
-    if (erase && !edit ? this.host.strokes.refusesErasing(this.host.state) : (edit || !background) && this.host.objects.refuses(this.host.label)) {
+    const { tool, radius, label, slice: [axis, index], isTaking, mask, objects, strokes, state } = this.host;
+    const what = erase ? "erase" : tool === "select" || tool === "solid" || tool === "push" ? tool : "stroke", isMark = what === "stroke";
+    if (erase ? strokes.refusesErasing(state) : !(isMark && background) && objects.refuses(label)) {
       this.#action = null;   // the press has no further effect
-    } else if (this.host.tool === "box" && !background && !erase) {
+    } else if (tool === "box" && !background && !erase) {
       this.#action = "box";
       this.box = [...at, ...at];
     } else {
-      const { radius, label, slice: [axis, index] } = this.host;
-      const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
+      const taken = !isMark && (background || isTaking || (what === "push" && mask.at(at) !== label));
       this.#action = "stroke";
-      this.stroke = { points, radius, label: background && !edit ? 0 : label, erase, axis, index, edit };
+      this.stroke = {
+        do: what, points: joined && this.#lastEnd ? [this.#lastEnd] : [], radius, label: isMark && background ? 0 : label, taken, axis, index };
       this.#extend(this.stroke, at, true);
       this.host.pen.changed(this.stroke);
     }
   }
 
-  /** @param {DrawnStroke} stroke @param {Point} at @param {boolean} always */
+  /** @param {Stroke} stroke @param {Point} at @param {boolean} always */
   #extend({ points }, [x, y], always = false) {
-    const n = points.length, step = MIN_STEP / this.view.scale;
-    if (n >= 2 * MAX_POINTS) return;
-    if (always || Math.hypot(x - points[n - 2], y - points[n - 1]) >= step) points.push(Math.fround(x), Math.fround(y));
+    const [u, v] = points.at(-1) ?? [], isFar = u === undefined || v === undefined || Math.hypot(x - u, y - v) >= MIN_STEP / this.view.scale;
+    if (points.length < MAX_POINTS && (always || isFar)) points.push([Math.round(100 * x) / 100, Math.round(100 * y) / 100]);
   }
 
   /** What is being drawn follows. @param {Point[]} points @param {boolean} always */
@@ -121,7 +118,7 @@ export class Tools {
     this.cross = null;
     this.pointer = event.pointerType === "touch" ? null : place;
     if (before) {
-      if (this.stroke?.edit === "select" && event.shiftKey) {
+      if (this.stroke?.do === "select" && event.shiftKey) {
         this.host.pen.turn(place[0] - before[0]);
       } else if (this.stroke || this.box) {
         const events = event.getCoalescedEvents?.() ?? [];
@@ -164,7 +161,7 @@ export class Tools {
   }
 
   #finishStroke() {
-    this.#lastEnd = this.stroke?.points.slice(-2) ?? null;
+    this.#lastEnd = this.stroke?.points.at(-1) ?? null;
     this.stroke = null;
     this.host.pen.done();
   }

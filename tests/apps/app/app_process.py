@@ -11,7 +11,7 @@ from pathlib import Path
 
 from websockets.sync.client import connect
 
-from apps.app.messages import FINAL, encode_stroke
+from tests.apps.app.page_messages import stroke_of
 
 TIMEOUT = 60
 
@@ -102,9 +102,7 @@ class ProcessPage:
     def stroke(self, points, label=1, radius=3.0, item=0, final=True, wait=True, place=(None, None)):
         """Send a stroke, and wait until it is confirmed."""
         self.numbers += 1
-        data = bytearray(encode_stroke(item, self.numbers, points, radius, label, *place))
-        data[1] = FINAL if final else 0
-        self.web.send(bytes(data))
+        self.say(**stroke_of(points, label, radius, item, self.numbers, place, final))
         if final and wait:
             message = self.until("confirmed", "error")
             assert message["type"] == "confirmed", message

@@ -13,9 +13,8 @@ pytest.importorskip("starlette", reason="needs the extra 'app'")
 pytest.importorskip("httpx2", reason="needs the extra 'test'")
 
 from apps.app.image_sources import Source
-from apps.app.messages import MASK, encode_stroke
 from apps.app.server import PageServer
-from tests.apps.app.read_masks import decode_mask
+from tests.apps.app.page_messages import decode_mask, stroke_of
 
 PORT = 8765
 SECONDS = 30  # for one answer; machines may be busy
@@ -44,21 +43,17 @@ class Page:
             if isinstance(data, Exception):
                 raise data
             if isinstance(data, bytes):
-                if data[0] == MASK:
-                    decode_mask(data, self.labels)
-                else:
-                    self.strokes[int.from_bytes(data[8:12], "little")] = data
+                decode_mask(data, self.labels)
                 continue
             message = json.loads(data)
+            if message["type"] == "stroke":
+                self.strokes[message["key"]] = message
             self.said[message["type"]] = message
             if wanted(message):
                 return message
 
     def say(self, do, **arguments):
         self._send(json.dumps({"do": do} | arguments))
-
-    def send(self, data):
-        self._send(data)
 
     def open(self, item=0, look=(-1, 0)):
         self.say("open", item=item)
@@ -70,8 +65,8 @@ class Page:
         self.until(lambda m: m["type"] == "state" and m["item"] == item)
         return about
 
-    def stroke(self, points, label=1, radius=1.5, item=0, number=1, place=(None, 0), confirm=True):
-        self.send(encode_stroke(item, number, points, radius, label, *place))
+    def stroke(self, points, label=1, radius=1.5, item=0, number=1, place=(None, None), confirm=True, final=True):
+        self.say(**stroke_of(points, label, radius, item, number, place, final))
         if confirm:
             self.until(lambda m: m["type"] in ("confirmed", "error") and m.get("number") == number)
 
@@ -134,10 +129,7 @@ def connect():
                 raise ConnectionError(message.get("code"))
             return message.get("bytes") if message.get("bytes") is not None else message["text"]
 
-        def send(data):
-            socket.send_bytes(data) if isinstance(data, bytes) else socket.send_text(data)
-
-        page = Page(send, receive)
+        page = Page(socket.send_text, receive)
         page.socket = socket
         page.until(lambda m: m["type"] == "hello")
         return page

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from apps.app.image_sources import Source
-from apps.app.messages import encode_stroke
+from tests.apps.app.page_messages import stroke_of
 
 WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
 PORT = 8765
@@ -29,12 +29,10 @@ def test_a_stroke_that_is_given_up_disappears(served, connect):
     page = connect(served())
     page.open()
     page.draw()
-    data = bytearray(encode_stroke(0, 300, [(5, 14), (6, 15)], 1.0, 1, None, None))
-    data[1] = 0
-    page.send(bytes(data))
+    page.stroke([(5, 14), (6, 15)], number=300, final=False, confirm=False)
     page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
     kept = page.said["state"]["order"][:3]
-    page.say("cancel", item=0, number=300)
+    page.say("cancel", item=0)
     page.until(lambda m: m["type"] == "state" and len(m["order"]) == 3)
     assert page.said["state"]["order"] == kept
     assert not page.said["state"]["redo"]
@@ -75,11 +73,13 @@ def test_broken_messages_change_nothing(served, connect):
     page = connect(served())
     page.open()
     page.draw()
-    other = encode_stroke(7, 1, [(1, 1), (2, 2)], 1.0, 1, None, None)
+    other, stroke = (stroke_of([(1, 1), (2, 2)], item=item, number=99) for item in (7, 0))
+    strokes = other, stroke | {"points": 1}, stroke | {"radius": "r"}, stroke | {"number": [1]}, stroke | {"axis": 0}
     box = json.dumps({"do": "box", "item": 0, "label": 1, "box": [1, 2]})
     save = json.dumps({"do": "save", "item": 0, "kinds": ["text"]})
-    for message in (b"\x00" * 40, other, other[:-3], "nonsense", '{"do": "undo", "item": -1}', box, save):
-        page.send(message)
+    texts = "", "nonsense", '{"do": "undo", "item": -1}', box, save, *map(json.dumps, strokes)
+    for text in texts:
+        page.socket.send_text(text)
         assert page.until(lambda m: m["type"] == "error")["text"]
     assert len(page.said["state"]["order"]) == 3
     page.stroke([(1.5, 25.5)], 0, number=9)

@@ -10,10 +10,9 @@ import pytest
 
 pytest.importorskip("anywidget", reason="needs the extra 'notebook'")
 
-from apps.app.messages import MASK, encode_stroke
 from apps.app.notebook import SessionWidget
 from apps.session import Session
-from tests.apps.app.read_masks import decode_mask
+from tests.apps.app.page_messages import decode_mask, stroke_of
 from tests.apps.session.scenes import disc_scene
 from tests.chromium import NEEDS_CHROMIUM, start
 
@@ -46,8 +45,8 @@ class Page:
     def say(self, content, *buffers):
         self._widget._handle_custom_msg(content, list(buffers))
 
-    def do(self, action, **arguments):
-        self.say({"kind": "text", "text": json.dumps({"do": action, "item": 0} | arguments)})
+    def do(self, do, **arguments):
+        self.say({"kind": "text", "text": json.dumps({"do": do, "item": 0} | arguments)})
 
     def said(self, kind):
         texts = (json.loads(content["text"]) for content, _ in self._sent if content["kind"] == "text")
@@ -79,14 +78,9 @@ class Page:
     def labels(self, shape):
         shown = np.zeros(shape, np.uint8)
         for content, buffers in self._sent:
-            if content["kind"] == "bytes" and buffers[0][0] == MASK:
+            if content["kind"] == "bytes":
                 decode_mask(buffers[0], shown)
         return shown
-
-
-def stroke(number, points, label, axis=None, index=None):
-    """A stroke as the page sends it: the key of a message to the page is the number of one from it."""
-    return encode_stroke(0, number, points, 2.0, label, axis, index)
 
 
 def test_strokes_change_the_session_and_are_shown(sent):
@@ -100,8 +94,8 @@ def test_strokes_change_the_session_and_are_shown(sent):
             content, data = await page.answer("image/0")
             assert content["type"] == "image/png"
             assert data[:4] == b"\x89PNG"
-            page.say({"kind": "bytes"}, memoryview(stroke(1, [(24, 20), (32, 20)], 1)))
-            page.say({"kind": "bytes"}, memoryview(stroke(2, [(3, 3), (52, 3)], 0)))
+            page.do(**stroke_of([(24, 20), (32, 20)], 1, 2.0, number=1))
+            page.do(**stroke_of([(3, 3), (52, 3)], 0, 2.0, number=2))
             await page.settled(2)
             np.testing.assert_array_equal(page.labels(session.shape), session.labels)
             assert session.result().certified
@@ -125,7 +119,7 @@ def test_a_volume_is_shown_in_slices(sent):
             _, data = await page.answer("image/0/0/1")
             values = np.frombuffer(data, "<u2").reshape(6, 8)
             np.testing.assert_allclose(values / 65535 * 191, volume[1], atol=0.01)
-            page.say({"kind": "bytes"}, stroke(1, [(2, 2)], 1, 0, 1))
+            page.do(**stroke_of([(2, 2)], 1, 2.0, place=(0, 1)))
             await page.settled(1)
             assert session.records[0].slice == 1
 

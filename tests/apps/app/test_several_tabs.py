@@ -12,16 +12,8 @@ pytest.importorskip("starlette", reason="needs the extra 'app'")
 
 from apps.app.image_sources import Source
 from apps.app.live import Live
-from apps.app.messages import AGAIN, FINAL, encode_stroke
 
 PNG = cv2.imencode(".png", np.zeros((40, 56, 3), np.uint8))[1].tobytes()
-
-
-def part(number, points, item=0, label=1):
-    """A part of a stroke that is being drawn."""
-    data = bytearray(encode_stroke(item, number, points, 1.0, label, None, None))
-    data[1] = 0
-    return bytes(data)
 
 
 @pytest.fixture
@@ -34,7 +26,7 @@ def begun(page):
     """A page that draws a fourth stroke."""
     page.open()
     page.draw()
-    page.send(part(300, [(8, 14), (9, 15)]))
+    page.stroke([(8, 14), (9, 15)], radius=1.0, number=300, final=False, confirm=False)
     page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
     return page
 
@@ -55,10 +47,7 @@ def test_a_second_tab_takes_an_image_over(client, connect):
     first.open()
     second.until(lambda m: m["type"] == "taken")
     first.stroke([(1.5, 28.5)], 0, number=301)
-    again = bytearray(encode_stroke(0, 102, [(2.5, 2.5), (29.5, 2.5)], 1.5, 0, None, None))
-    again[1] = FINAL | AGAIN
-    first.send(bytes(again))
-    first.until(lambda m: m["type"] == "confirmed" and m["number"] == 102)
+    first.stroke([(2.5, 2.5), (29.5, 2.5)], 0, number=102)  # again
     assert len(first.said["state"]["order"]) == 7
 
 
