@@ -143,9 +143,14 @@ def track_figure():
 
 
 def superpixels_figure():
-    folder = written("superpixels", "chelsea.jpg")
-    kinds = {"500 regions": "outlines", "mean colours": "means"}
-    return panels({name: photo(folder / f"chelsea-{kind}.png") for name, kind in kinds.items()})
+    from skimage.color import label2rgb
+
+    from apps.regions.regions import outline_figure, superpixels
+
+    image = photo("chelsea.jpg")
+    labels = superpixels(image).labels
+    means = label2rgb(labels + 1, image, kind="avg")
+    return panels({"500 regions": outline_figure(image, labels), "mean colours": means})
 
 
 def denoise_figure():

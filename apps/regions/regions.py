@@ -36,8 +36,6 @@ from apps.regions import REGIONS, REGULARITY
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
-MEAN_PIXELS = 1 << 20  # pixels whose colours are summed at once, since NumPy converts their labels to 64 bits
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Superpixels(GridResult):
@@ -183,29 +181,4 @@ def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     width = line_width(labels.shape)
     shown = enlarged(to_bytes(rgb), zoom)
     shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = to_bytes(OUTLINE_COLOUR)
-    return shown
-
-
-def mean_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Image (H, W, 3), uint8 or in [0, 1], with each region in its mean colour; uint8 RGB."""
-    from apps.common.images import to_bytes
-    from apps.common.row_blocks import for_blocks
-
-    regions = int(labels.max()) + 1
-
-    height, width = labels.shape
-    sums, count = np.zeros((3, regions)), np.zeros(regions)
-    rows = max(1, max(MEAN_PIXELS, regions) // width)
-    for first in range(0, height, rows):
-        flat, part = labels[first : first + rows].ravel(), rgb[first : first + rows]
-        count += np.bincount(flat, minlength=regions)
-        for i in range(3):
-            sums[i] += np.bincount(flat, part[..., i].ravel(), regions)
-    means = sums / np.maximum(count, 1) / (255.0 if rgb.dtype == np.uint8 else 1.0)
-    colours, shown = to_bytes(means.T), np.empty((height, width, 3), np.uint8)
-
-    def draw(first, last):
-        shown[first:last] = colours[labels[first:last]]
-
-    for_blocks(draw, labels.shape)
     return shown

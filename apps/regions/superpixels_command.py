@@ -7,10 +7,9 @@
 Neighbouring regions of the most similar colours are merged repeatedly, in pairs found by greedy matching.  The number
 of regions is exactly the number requested.
 
-Each image gives, in the --out folder, NAME-labels.png (16 bits: region of each pixel, from 1),
-NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
-NAME-2000-labels.png and so on.  The labels look black in image viewers, because their values are small; the other two
-are for viewing.
+Each image gives, in the --out folder, NAME-labels.png (16 bits: region of each pixel, from 1) and NAME-outlines.png
+(boundaries drawn); with several numbers NAME-2000-labels.png and so on.  The labels look black in image viewers,
+because their values are small; the outlines are for viewing.
 """
 
 from functools import partial
@@ -41,20 +40,6 @@ def _plan(chosen) -> Work:
     return Work(image_items(images, partial(job_of, chosen, ())), many, _divide_one, _line)
 
 
-def _files(name: str, chosen) -> list[dict[str, Path]]:
-    """Output files of an image, by kind, for each number of regions."""
-    folder = Path(chosen.out)
-    stems = [name if len(chosen.counts) == 1 else f"{name}-{count}" for count in chosen.counts]
-    return [
-        {
-            "labels": folder / f"{stem}-labels.png",
-            "outlines": folder / f"{stem}-outlines.png",
-            "means": folder / f"{stem}-means.png",
-        }
-        for stem in stems
-    ]
-
-
 def _counts(text: str) -> list[int]:
     """Parse numbers separated by commas."""
     try:
@@ -70,30 +55,26 @@ def _counts(text: str) -> list[int]:
 
 def _divide_one(job: Job, chosen) -> dict:
     """Divide an image and write the results; return the report."""
-    from apps.regions.regions import mean_figure, outline_figure, superpixels
+    from apps.regions.regions import outline_figure, superpixels
 
     rgb, metadata = read_photograph(job.image, keep_bytes=True)
     # The maximum is checked against the number of pixels before the work starts.
     found = superpixels(rgb, max(chosen.counts), regularity=chosen.regularity, device=chosen.device)
-    levels = []
-    for count, files in zip(chosen.counts, _files(stem_of(job.image), chosen), strict=True):
-        labels = found.labels_at(count)
-        write_image(files["labels"], (labels + FIRST_LABEL).astype("uint16"), metadata=metadata.without_profile())
-        write_image(files["outlines"], outline_figure(rgb, labels), metadata=metadata)
-        write_image(files["means"], mean_figure(rgb, labels), metadata=metadata)
-        named = {kind: str(file) for kind, file in files.items()}
-        levels.append({"regions": count, "first_label": FIRST_LABEL, "files": named})
-    device = "cpu" if chosen.device == "auto" else chosen.device  # as in `superpixels`
-    facts = {"regularity": chosen.regularity, "device": device, "levels": levels}
-    return report_of({"image": str(job.image)}, rgb.shape[:2], found.seconds, {}, **facts)
+    files = {}
+    for count in chosen.counts:
+        labels, number = found.labels_at(count), "" if len(chosen.counts) == 1 else f"{count}-"
+        start, stored = Path(chosen.out) / f"{stem_of(job.image)}-{number}", (labels + FIRST_LABEL).astype("uint16")
+        files[f"{number}labels"] = write_image(f"{start}labels.png", stored, metadata=metadata.without_profile())
+        files[f"{number}outlines"] = write_image(f"{start}outlines.png", outline_figure(rgb, labels), metadata=metadata)
+    facts = {"regions": chosen.counts, "first_label": FIRST_LABEL, "regularity": chosen.regularity}
+    facts["device"] = "cpu" if chosen.device == "auto" else chosen.device  # as in `superpixels`
+    return report_of({"image": str(job.image)}, rgb.shape[:2], found.seconds, files, **facts)
 
 
 def _line(report) -> str:
-    counts = ", ".join(str(level["regions"]) for level in report["levels"])
-    first = report["levels"][0]
     return (
-        f"{report['image']}: {report['width']}x{report['height']}, {counts} regions, "
-        f"{shown_seconds(report['seconds'])} -> {first['files']['labels']}"
+        f"{report['image']}: {report['width']}x{report['height']}, {', '.join(map(str, report['regions']))} regions, "
+        f"{shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
     )
 
 

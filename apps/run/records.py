@@ -79,7 +79,7 @@ def performed(task, clock: Clock) -> tuple[dict, bool]:
         report = task.function(task.job, chosen)
     report["elapsed"] = clock.total()
     if chosen.record:
-        report["files"] = {**report.get("files", {}), RECORD: str(path)}
+        report["files"] = {**report["files"], RECORD: str(path)}
         content = _record_of(report, task, inputs, path.parent)
         kept = {_path_below(Path(file), path.parent): digest for file, digest in earlier.items() if digest}
         _save(path, content | {"written": kept | _digests(output_files(report), path.parent)})
@@ -108,7 +108,7 @@ def _finished(task, inputs: Mapping, path: Path) -> dict | None:
         present = json.loads(_text({"inputs": inputs, "options": _options(task), "program": _program()}))
         if _key(content, task.outputs.inputs) != _key(present, task.outputs.inputs):
             return None
-        report = _with_files(content["result"] | {"files": content["files"]}, lambda name: path.parent / name)
+        report = content["result"] | {"files": {kind: str(path.parent / one) for kind, one in content["files"].items()}}
         names = {_path_below(file, path.parent) for file in output_files(report)}
         if not names or not all(map(is_plain_name, names)) or not names <= _unchanged(content, path.parent).keys():
             return None
@@ -125,9 +125,8 @@ def _unchanged(content: Mapping, folder: Path) -> dict[str, str]:
 
 
 def output_files(report: Mapping) -> Iterator[Path]:
-    """The files of a report and of its levels, but for the record beside them."""
-    for part in (*report.get("levels", ()), report):
-        yield from (Path(path) for kind, path in part.get("files", {}).items() if kind != RECORD)
+    """The files of a report but for the record beside them."""
+    return (Path(path) for kind, path in report["files"].items() if kind != RECORD)
 
 
 def inputs_of(job, source=None) -> dict:
@@ -187,8 +186,8 @@ def _record_of(report: Mapping, task, inputs: Mapping, folder: Path) -> dict:
         "energy": rest.get("energy", energies[-1] if energies else None),
         "certificate": rest.get("certificate", UNCHECKED),
         "seconds": seconds,
-        "files": _relative(report["files"], folder),
-        "result": _with_files(rest, lambda path: _path_below(Path(path), folder)),
+        "files": {kind: _path_below(Path(path), folder) for kind, path in report["files"].items() if kind != RECORD},
+        "result": rest,
     }
 
 
@@ -257,23 +256,6 @@ def _device(device: "DeviceName") -> str:
     from gridcut.device import resolve
 
     return resolve(device)
-
-
-def _with_files(value, change):
-    """A copy of a report in which `change` is applied to the paths of every {kind: path} called "files"."""
-    if isinstance(value, dict):
-        return {
-            key: {kind: str(change(path)) for kind, path in part.items()}
-            if key == "files" and isinstance(part, dict)
-            else _with_files(part, change)
-            for key, part in value.items()
-        }
-    return [_with_files(part, change) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _relative(files: Mapping, folder: Path) -> dict:
-    """{kind: path relative to the folder}, without the record itself."""
-    return {kind: _path_below(Path(path), folder) for kind, path in files.items() if kind != RECORD}
 
 
 def _path_below(path: Path, folder: Path) -> str:

@@ -23,7 +23,7 @@ TEMPLATE = "report_page.html.jinja"
 MAX_SHOWN, SIDE = 1000, 240  # thumbnails, one of each result, and pixels of their longer sides
 MODES = ("1", "L", "LA", "P", "RGB", "RGBA")  # of Pillow; deeper images are data, and would look black
 PAPER = (218, 218, 218)  # behind a transparent image
-OTHERS = ("frame", "levels", "files", "elapsed", "seconds", "truth", "certificate")  # entries shown elsewhere, or not
+OTHERS = ("frame", "files", "elapsed", "seconds", "truth", "certificate")  # entries shown elsewhere, or not
 
 
 def write_page(path, command: str, noun: str, content: Mapping, options: Mapping, summary: str, wall: float) -> Path:
@@ -82,12 +82,8 @@ def write_page(path, command: str, noun: str, content: Mapping, options: Mapping
 
 
 def _files(report: Mapping) -> list[tuple[str, str]]:
-    """(kind, path) of all files of a report: the figures of several levels, the record last."""
-    found: list[tuple[str, str]] = []
-    for level in report.get("levels", ()):
-        found += [(f"{level.get('regions', '')} {kind}".strip(), path) for kind, path in level["files"].items()]
-    found += report.get("files", {}).items()
-    return sorted(found, key=lambda pair: pair[0] == RECORD)
+    """(kind, path) of all files of a report, the record last."""
+    return sorted(report["files"].items(), key=lambda pair: pair[0] == RECORD)
 
 
 def _numbers(facts: Mapping, prefix: str = "") -> Iterator[tuple[str, str]]:

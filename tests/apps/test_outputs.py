@@ -103,7 +103,7 @@ RESULTS = {
     "record": ("denoise a.png", "out/a-denoise.json"),
     "batch": ("denoise a.png b.png", "out/b-restored.png"),
     "resume": ("denoise a.png --resume", "out/a-restored.png"),
-    "superpixels": ("superpixels a.png --regions 9", "out/a-means.png"),
+    "superpixels": ("superpixels a.png --regions 9", "out/a-outlines.png"),
     "track": ("track d.csv --search-range 2 --quiet", "out/d-tracks.csv"),
     "matching": ("matching m.mtx --dulmage-mendelsohn", "out/m-blocks.npz"),
     "json": ("info --json r.json", "r.json"),
