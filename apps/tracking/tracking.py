@@ -242,34 +242,34 @@ def from_columns(names: list[str], column: Callable, what: str, row: Callable[[i
     if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
         raise InputError(f"{what} has several columns called {twice[0]!r}; rename or remove the others")
     axes = [name for name in AXES if name in names]
-    numbers = {name: _numbers(column(name)) for name in ("frame", *axes)}
+    numbers = {name: _checked(column(name), name, lambda at: f"{what}, {row(at)}") for name in ("frame", *axes)}
+    extra = {name: np.asarray(column(name)) for name in names if name and name not in ("frame", *axes, *ADDED_COLUMNS)}
+    return Detections(numbers["frame"].astype(np.int64), np.column_stack([numbers[axis] for axis in axes]), extra)
 
-    def reject(name, is_wrong, reason):
+
+def _checked(values, name: str, where: Callable[[int], str]) -> np.ndarray:
+    """A column as float64; InputError for what is no finite number, too large, or no integer as a frame number.
+
+    where   number of a row -> start of the message
+    """
+    try:
+        numbers = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        numbers = np.full(len(values), np.nan)
+        for at, value in enumerate(values):
+            with suppress(TypeError, ValueError):
+                numbers[at] = float(value)
+    is_frame = name == "frame"
+    too_large = f"above the maximum of {MAX_FRAME if is_frame else f'{MAX_COORDINATE:g}'}; choose another unit"
+    for is_wrong, reason in (
+        (~np.isfinite(numbers), "expected a finite number"),
+        (is_frame & (numbers != np.rint(numbers)), "expected an integer"),
+        (np.abs(numbers) > (MAX_FRAME if is_frame else MAX_COORDINATE), too_large),
+    ):
         if is_wrong.any():
             at = int(np.flatnonzero(is_wrong)[0])
-            raise InputError(f"{what}, {row(at)}: {name} is {list(column(name))[at]!r}, {reason}")
-
-    for name, values in numbers.items():
-        reject(name, ~np.isfinite(values), "expected a finite number")
-    frame = numbers["frame"]
-    reject("frame", frame != np.rint(frame), "expected an integer")
-    reject("frame", np.abs(frame) > MAX_FRAME, f"above the maximum of {MAX_FRAME}; renumber the frames")
-    for axis in axes:
-        too_far = f"above the maximum of {MAX_COORDINATE:g}; choose a larger unit of length"
-        reject(axis, np.abs(numbers[axis]) > MAX_COORDINATE, too_far)
-    extra = {name: np.asarray(column(name)) for name in names if name and name not in ("frame", *axes, *ADDED_COLUMNS)}
-    return Detections(frame.astype(np.int64), np.column_stack([numbers[axis] for axis in axes]), extra)
-
-
-def _numbers(values) -> np.ndarray:
-    """Values as float64, NaN where they are no numbers."""
-    with suppress(TypeError, ValueError):
-        return np.asarray(values, np.float64)
-    found = np.full(len(values), np.nan)
-    for at, value in enumerate(values):
-        with suppress(TypeError, ValueError):
-            found[at] = float(value)
-    return found
+            raise InputError(f"{where(at)}: {name} is {np.asarray(values, object)[at]!r}, {reason}")
+    return numbers
 
 
 def keep_long(tracks: Tracks, min_length: int) -> Tracks:
@@ -336,11 +336,5 @@ def check_detections(detections: Detections) -> None:
         )
     if frame.dtype.kind not in "iu":
         raise InputError(f"detections need integer frame numbers, got {frame.dtype}")
-    if not np.isfinite(position).all():
-        bad = int(np.flatnonzero(~np.isfinite(position).all(axis=1))[0])
-        raise InputError(f"detections need finite positions; number {bad} is {position[bad].tolist()}")
-    if (is_far := np.abs(position) > MAX_COORDINATE).any():
-        bad = int(np.flatnonzero(is_far.any(axis=1))[0])
-        raise InputError(
-            f"detections need positions up to {MAX_COORDINATE:g}; number {bad} is {position[bad].tolist()}"
-        )
+    for axis, values in enumerate(position.T):
+        _checked(values, AXES[axis] if axis < 3 else f"axis {axis}", lambda at: f"detections, number {at}")

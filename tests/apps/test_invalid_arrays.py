@@ -129,8 +129,11 @@ OTHERS = {
         "regularity must be a colour difference",
     ),
     "detections of text": (lambda: track([["a"]], search_range=3), "detections must be"),
-    "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], search_range=3), "detections need finite positions"),
-    "detections, far": (lambda: track([np.full((3, 2), 1e300)], search_range=3), r"positions up to 1e\+12"),
+    "detections, NaN": (
+        lambda: track([np.full((3, 2), np.nan)], search_range=3),
+        "number 0: x is nan, expected a",
+    ),
+    "detections, far": (lambda: track([np.full((3, 2), 1e300)], search_range=3), r"above the maximum of 1e\+12"),
     "detections, frames of floats": (
         lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), search_range=3),
         "integer frame numbers",
