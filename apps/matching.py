@@ -10,20 +10,19 @@ col_perm, row_start, col_start, parts: horizontal, square and vertical blocks).
 """
 
 import io
-from functools import partial
 from pathlib import Path
 
 from apps.common.clock import Clock
+from apps.common.file_kinds import stem_of
 from apps.common.images import InputError, write_bytes
-from apps.run.inputs import Item
+from apps.run.inputs import check_unique_names, image_items
 from apps.run.program import Program, Work
 
-COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # statistics of a solve, for --json
 MAX_VERTICES = 2**31 - 2  # rows or columns; indices have 32 bits
 
 
 def _add_options(options) -> None:
-    options.add_argument("file", help="sparse matrix: .mtx, .mtx.gz or .npz")
+    options.add_argument("file", nargs="+", help="sparse matrices: .mtx, .mtx.gz or .npz")
     options.add_argument("--method", default="auto", metavar="NAME", help="algorithm; an unknown name lists all")
     options.add_argument("--init", default="auto", metavar="NAME", help="initial matching; an unknown name lists all")
     options.add_argument("--dulmage-mendelsohn", action="store_true", help="compute the block triangular form")
@@ -35,13 +34,9 @@ def _plan(chosen) -> Work:
     for option, given, names in (("method", chosen.method, METHODS), ("init", chosen.init, INITS)):
         if given not in ("auto", *names):
             raise InputError(f"--{option} must be one of {', '.join(('auto', *names))}; got {given!r}")
-    path = Path(chosen.file)
-    return Work([Item(_name(path), str(path), partial(Path, path))], False, _match_one, _line)
-
-
-def _name(path: Path) -> str:
-    """Name of the results: the file name without .mtx, .mtx.gz or .npz."""
-    return Path(path.stem).stem if path.name.lower().endswith(".mtx.gz") else path.stem
+    paths = list(map(Path, chosen.file))
+    check_unique_names(paths, "file")
+    return Work(image_items(paths, Path), len(paths) > 1, _match_one, _line)
 
 
 def _match_one(file: Path, chosen) -> dict:
@@ -58,7 +53,7 @@ def _match_one(file: Path, chosen) -> dict:
         form = matching.dulmage_mendelsohn(graph, start=found, **how)
         form.check()
     files = _write(found, form, file, chosen)
-    return _report(chosen.file, graph, found, form, clock.total(), files)
+    return _report(file, graph, found, form, clock.total(), files)
 
 
 def _read(path):
@@ -90,18 +85,12 @@ def _report(file, graph, found, form, seconds, files) -> dict:
         "certificate": {"checked": True, "value": found.cardinality, "bound": found.cardinality, "by": "minimum cover"},
         "method": found.method,
         "init": found.init,
-        "counts": {count: int(found.stats[count]) for count in COUNTS if count in found.stats},
         "seconds": seconds,
         "files": {kind: str(path) for kind, path in files.items()},
     }
     if form is not None:
-        horizontal, square, vertical = form.parts
-        report["blocks"] = {
-            "number": form.blocks,
-            "horizontal": horizontal,
-            "square": square,
-            "vertical": vertical,
-        }
+        parts = zip(("horizontal", "square", "vertical"), form.parts, strict=True)
+        report["blocks"] = {"number": form.blocks, **dict(parts)}
     return report
 
 
@@ -109,7 +98,7 @@ def _write(found, form, source: Path, chosen) -> dict:
     """Write all files atomically; return their paths."""
     import numpy as np
 
-    start, buffer = f"{chosen.out}/{_name(source)}", io.BytesIO()
+    start, buffer = f"{chosen.out}/{stem_of(source)}", io.BytesIO()
     np.savetxt(buffer, np.column_stack(found.pairs), fmt="%d", delimiter=",", header="row,col", comments="")
     files = {"pairs": write_bytes(f"{start}-pairs.csv", buffer.getvalue())}
     if form is not None:
@@ -135,5 +124,5 @@ def _line(report) -> str:
     return text
 
 
-PROGRAM = Program("matching", __doc__, "matrix", ("file",), _add_options, _plan, has_batches=False)
+PROGRAM = Program("matching", __doc__, "file", ("file",), _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run

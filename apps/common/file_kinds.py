@@ -18,7 +18,7 @@ VOLUMES = {
     "DICOM": (".dcm", ".ima", ".dicom"),
 }
 VOLUME_OF = {suffix: kind for kind, suffixes in VOLUMES.items() for suffix in suffixes}
-DOUBLE = (".nii.gz", ".ome.tif", ".ome.tiff")  # suffixes with two parts
+DOUBLE = (".nii.gz", ".ome.tif", ".ome.tiff", ".mtx.gz")  # suffixes with two parts
 
 
 def is_image(path: Path) -> bool:

@@ -22,6 +22,7 @@ from apps.common.file_kinds import ANIMATED, IMAGES, TIFF
 from apps.common.images import (
     InputError,
     Unsuitable,
+    check_same_size,
     images_by_number,
     inverted,
     load_array,
@@ -73,11 +74,7 @@ class Sequence:
 
     def __iter__(self) -> Iterator[np.ndarray]:
         for number, frame in enumerate(self._frames()):
-            if frame.shape[:2] != self.shape:
-                raise InputError(
-                    f"input: frame {number} is {frame.shape[1]}x{frame.shape[0]} pixels, but the first is "
-                    f"{self.shape[1]}x{self.shape[0]}; make all frames the same size"
-                )
+            check_same_size(frame[..., 0], self.shape, f"input: frame {number}", "the first is")
             yield frame
 
 

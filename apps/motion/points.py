@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from apps.common.arguments import pixels_of
-from apps.common.images import InputError
+from apps.common.images import InputError, check_same_size
 from gridcut.device.result import Result
 
 MIN_SIDE = 16  # pixels, required by pyramids and windows
@@ -75,9 +75,7 @@ def check_count(points, name: str) -> None:
 def grey_pair(first, second) -> tuple[np.ndarray, np.ndarray]:
     """Convert both frames to uint8 grey; raise InputError if their sizes differ."""
     first, second = grey_frame(first, "first frame"), grey_frame(second, "second frame")
-    if first.shape != second.shape:
-        (h, w), (h2, w2) = first.shape, second.shape
-        raise InputError(f"frames differ in size: {w} x {h} and {w2} x {h2} pixels; pass two frames of the same size")
+    check_same_size(second, first.shape, "the second frame", "the first is")
     return first, second
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.clock import Clock
-from apps.common.images import InputError, to_rgb
+from apps.common.images import InputError, check_same_size, to_rgb
 from apps.common.reused_memory import keep_freed_memory
 from apps.motion.matches import Matches
 from apps.optical_flow import LINKERS
@@ -111,7 +111,7 @@ def flow(
     ValueError
         If `method` is unknown.
     """
-    frames = map(Frame, check_frames(first, second))
+    frames = Frame(to_rgb(first, "first frame")), Frame(to_rgb(second, "second frame"))
     return flow_of_frames(*frames, linker=linker, method=method, fast=fast, device=device)
 
 
@@ -130,7 +130,7 @@ def flow_of_frames(
     from apps.optical_flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
     from apps.optical_flow.refine import refine
 
-    check_sizes(first.shape, second.shape)
+    check_sizes(first, second)
     check_linker(linker, fast, method)
     how = {"linker": linker, "method": method, "fast": fast, "device": device}
     if min(first.shape) < PADDED_SIDE:
@@ -254,21 +254,9 @@ def check_linker(linker: str, fast: bool, method: str = "auto", dashes: str = ""
         raise InputError(f"{dashes}method solves the problems of windows; pass linker windows, or omit {dashes}method")
 
 
-def check_sizes(
-    first: tuple[int, int], second: tuple[int, int], names: tuple[str, str] = ("the first", "the second")
-) -> None:
-    """Raise InputError if the sizes (height, width) of two frames differ or are too small."""
-    if first != second:
-        raise InputError(
-            f"frames differ in size: {names[0]} is {first[1]}x{first[0]} pixels, {names[1]} "
-            f"{second[1]}x{second[0]}; pass frames of the same size"
-        )
-    if min(first) < MIN_SIDE:
-        raise InputError(f"frames are {first[1]}x{first[0]} pixels; pass frames of at least {MIN_SIDE}x{MIN_SIDE}")
-
-
-def check_frames(first, second) -> tuple[np.ndarray, np.ndarray]:
-    """Return both frames as float32 RGB in [0, 1]; InputError if their sizes differ or are too small."""
-    first, second = to_rgb(first, "first frame"), to_rgb(second, "second frame")
-    check_sizes(first.shape[:2], second.shape[:2])
-    return first, second
+def check_sizes(first: Frame, second: Frame, names: tuple[str, str] = ("the first", "the second")) -> None:
+    """Raise InputError if the sizes of two frames differ or are too small."""
+    check_same_size(second.rgb, first.rgb.shape, f"frames: {names[1]}", f"{names[0]} is")
+    if min(first.shape) < MIN_SIDE:
+        height, width = first.shape
+        raise InputError(f"frames are {width}x{height} pixels; pass frames of at least {MIN_SIDE}x{MIN_SIDE}")

@@ -64,6 +64,6 @@ def _pairs(frames: Iterable[ArrayLike]) -> Iterator[tuple[Frame, Frame]]:
     for number, pixels in enumerate(frames):
         frame = Frame(to_rgb(pixels, f"frame {number}"))
         if last is not None:
-            check_sizes(last.shape, frame.shape, (f"frame {number - 1}", f"frame {number}"))
+            check_sizes(last, frame, (f"frame {number - 1}", f"frame {number}"))
             yield last, frame
         last = frame

@@ -48,7 +48,6 @@ class Work(NamedTuple):
     total      number of items, if known
     threads_per_item   threads that one item uses; None: all
     finish     reports -> further entries of the JSON of a batch; called once with all reports
-    one_only   {option: error message}, for options that apply to a single item
     named      {option: file of a whole batch that it requests}, which `finish` writes
     """
 
@@ -60,7 +59,6 @@ class Work(NamedTuple):
     total: int | None = None
     threads_per_item: int | None = 1
     finish: Callable[[list[dict]], dict] = lambda reports: {}
-    one_only: Mapping[str, str] = {}
     named: Mapping[str, Path] = {}
 
 
@@ -74,7 +72,6 @@ class Program:
     inputs        options that name inputs, which the jobs represent
     add_options   adds the options to a parser
     plan          options -> Work; raises InputError for options and inputs that cannot be used
-    has_batches   whether the command accepts many inputs
     """
 
     name: str
@@ -83,7 +80,6 @@ class Program:
     inputs: tuple[str, ...]
     add_options: Callable[[ArgumentParser], None]
     plan: Callable[[Namespace], Work]
-    has_batches: bool = True
 
     def main(self, argv: list[str] | None = None) -> int:
         """Run the command (default: with the process's arguments) and return its exit status."""
@@ -115,8 +111,7 @@ class Program:
         """Parser of the options."""
         options = command.parser(self.name, self.text + EXIT_STATUS)
         self.add_options(options)
-        if self.has_batches:
-            command.add_batch_options(options)
+        command.add_batch_options(options)
         command.add_shared_options(options, "out")
         command.add_record_option(options, self.name)
         return options
@@ -151,14 +146,10 @@ class _Run:
     def __init__(self, program: Program, chosen: Namespace, clock: Clock):
         self.program, self.chosen, self.clock = program, chosen, clock
         self.options = dict(vars(chosen))  # as they were parsed
-        chosen.resume = program.has_batches and chosen.resume
         check_threads(chosen.threads)
         command.check_device(chosen.device)
         self.work = program.plan(chosen)
-        self.is_batch = program.has_batches and command.in_batch(self.work.many, chosen)
-        for option, message in self.work.one_only.items() if self.is_batch else ():
-            if command.passed(chosen, option):
-                raise InputError(message)
+        self.is_batch = command.in_batch(self.work.many, chosen)
         self.outputs = Outputs(chosen, program.inputs)
         if self.is_batch:
             self.outputs.named |= self.work.named
@@ -243,7 +234,7 @@ class _Run:
 
     def _write_page(self, content: dict) -> None:
         """Write the page of --report, if requested, from the content of the JSON of a batch."""
-        if self.program.has_batches and self.chosen.report:
+        if self.chosen.report:
             from apps.run.report_page import write_page
 
             summary = self.work.summary(content[f"{self.program.noun}s"]).lstrip("; ")

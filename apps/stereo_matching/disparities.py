@@ -33,7 +33,7 @@ import gridcut
 from apps.common.arguments import check_number
 from apps.common.certified import Certified
 from apps.common.clock import Clock
-from apps.common.images import InputError, to_rgb
+from apps.common.images import InputError, check_same_size, to_rgb
 from apps.common.row_blocks import in_parallel
 from apps.stereo_matching import SMOOTHNESS
 from apps.stereo_matching.coarse_to_fine import contrast_weights, enlarged, halved, refine
@@ -219,11 +219,7 @@ def refined(labels: np.ndarray, three: np.ndarray, max_disparity: int) -> np.nda
 
 def _pair(left, right):
     left, right = to_rgb(left, "left"), to_rgb(right, "right")
-    if left.shape != right.shape:
-        raise InputError(
-            f"left is {left.shape[1]}x{left.shape[0]} pixels, right {right.shape[1]}x{right.shape[0]}; "
-            "pass a rectified pair of the same size"
-        )
+    check_same_size(right, left.shape, "right", "left is")
     if min(left.shape[:2]) < MIN_SIDE:
         raise InputError(f"the images are {left.shape[1]}x{left.shape[0]} pixels; pass at least {MIN_SIDE}x{MIN_SIDE}")
     for name, rgb in (("left", left), ("right", right)):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
-from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
 from apps.motion.agreement import LocalMotion
 from apps.motion.points import MIN_POINTS, corners, patches
 from apps.motion.sparse import find_points, seed_matches
@@ -127,9 +127,7 @@ def _followed(frames, points, memory: int, device) -> Iterator[tuple[np.ndarray,
             confidence, margin = np.ones(count), np.full(count, np.nan)
             anchor, origin = np.zeros(count, np.int64), position
         else:
-            if grey.shape != last.shape:
-                (h, w), (h2, w2) = last.shape, grey.shape
-                raise InputError(f"frame {number} is {w2}x{h2} pixels, the first is {w}x{h}; pass frames of one size")
+            check_same_size(grey, last.shape, f"frame {number}", "the first is")
             confidence, margin = np.zeros(count), np.full(count, np.nan)
             alive = np.flatnonzero(state < LEFT)
             moved, probability, gap = step(last, grey, position[alive], state[alive] == SEEN, device)

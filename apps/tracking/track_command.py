@@ -74,9 +74,10 @@ def _plan(chosen) -> Work:
         check_out_is_not_input(paths, Path(chosen.video).parent, "input", "--video")
     items = image_items(paths, partial(job_of, chosen, INPUTS[1:]))
     check_unique_names(paths, "input")
-    one_sequence = {"video": "--video takes the result of one sequence; omit it for several inputs and with --workers"}
+    if chosen.video and (len(paths) > 1 or chosen.scheduler):
+        raise InputError("--video takes the result of one sequence; omit it for several inputs, and with --scheduler")
     work = _follow_one if chosen.points else _track_one
-    return Work(items, len(paths) > 1, work, _line, threads_per_item=None, one_only=one_sequence)
+    return Work(items, len(paths) > 1, work, _line, threads_per_item=None)
 
 
 def _track_one(job: Job, chosen) -> dict:

@@ -65,3 +65,11 @@ def test_blocks_table_and_report(files, capsys):
     ordered = dense[blocks["row_perm"]][:, blocks["col_perm"]]
     for row, col in zip(blocks["row_start"][1:-1], blocks["col_start"][1:-1], strict=True):
         assert not ordered[row:, :col].any()
+
+
+def test_several_matrices(files, capsys):
+    (files / "b.mtx").write_bytes((files / "a.mtx").read_bytes())
+    assert run(files, "a.mtx", "b.mtx", "words.mtx") == 1
+    captured = capsys.readouterr()
+    assert "2 done, 1 failed" in captured.out
+    assert (files / "out" / "a-pairs.csv").read_bytes() == (files / "out" / "b-pairs.csv").read_bytes()

@@ -47,7 +47,7 @@ def test_frames_are_drawn_as_they_are_needed(frames):
 
 
 def test_errors_name_the_frame(frames):
-    with pytest.raises(InputError, match="differ in size: frame 1 is 100x80 pixels, frame 2 90x80"):
+    with pytest.raises(InputError, match="frames: frame 2 is 90x80 pixels, but frame 1 is 100x80"):
         list(flow_sequence([*frames[:2], frames[2][:, :90]], fast=True))
     with pytest.raises(InputError, match="frame 1 holds NaN"):
         list(flow_sequence([frames[0], np.full((80, 100), np.nan)]))
