@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 import assign
 from benchmarks.assign_everyday import DTYPES, FAMILIES, SHAPES, build
+from tests.tiers import in_quick_tier
 
 # A process with a history of its own prints a digest of the pairs of matrices with ties.
 ANSWERS = """
@@ -32,7 +33,7 @@ print(hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest())
 """
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", in_quick_tier(DTYPES, "float64".__eq__))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_certified_and_as_cheap_as_scipys(family, dtype):
     for n in (7, 130):
@@ -62,7 +63,9 @@ def test_random_small_matrices():
         assert cost[row, col].sum(dtype=np.float64) == pytest.approx(best, rel=1e-9, abs=1e-9), k
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "count", [pytest.param(3, marks=pytest.mark.slow), pytest.param(100, marks=pytest.mark.thorough)]
+)
 def test_same_pairs_in_processes_with_different_histories(count):
     digests = {
         subprocess.run([sys.executable, "-c", ANSWERS, str(k)], capture_output=True, text=True, check=True).stdout

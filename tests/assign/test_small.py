@@ -110,7 +110,7 @@ def test_handed_over_and_infeasible():
 
 
 def test_threads_do_not_share_memory():
-    matrices = [costs(n, "int32", seed) for n in (5, 30, 60) for seed in range(20)]
+    matrices = [costs(n, "int64", seed) for n in (5, 30, 60) for seed in range(20)]
     expected = [best(cost) for cost in matrices]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(3):
@@ -121,5 +121,5 @@ def test_threads_do_not_share_memory():
 
 
 def test_memory_of_large_matrices_is_not_kept():
-    assign.solve(costs(600, "int32"))
+    assign.solve(costs(600, "int64"))
     assert jonker_volgenant.memory.numbers.size <= jonker_volgenant.KEPT_NUMBERS

@@ -172,9 +172,9 @@ def test_infinite_capacities():
 
 def test_infinite_cuts_are_errors():
     """PyMaxflow does not return."""
-    for add_nodes in ("add_nodes", "add_grid_nodes"):
+    for add_nodes, shape in (("add_nodes", 2), ("add_grid_nodes", (2, 2))):
         graph = ours.GraphFloat()
-        nodes = getattr(graph, add_nodes)(2)
+        nodes = getattr(graph, add_nodes)(shape)
         graph.add_grid_edges(nodes, np.inf)
         graph.add_tedge(0, np.inf, 0)
         graph.add_tedge(1, 0, np.inf)

@@ -38,7 +38,7 @@ def test_capacities_beyond_int64_are_errors(capacity):
     for call in (graph.add_edge, lambda i, j, *capacities: graph.add_tedge(i, *capacities)):
         with pytest.raises(OverflowError, match=f"must fit int64, got {capacity}; use GraphFloat"):
             call(0, 1, capacity, 0)
-    assert (graph.get_edge_count(), graph.maxflow()) == (0, 0)
+    assert graph.get_edge_count() == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import assign
 import matching
 from assign.compat import small_pairs
 from tests.compat.borrowed_tests import borrowed
+from tests.tiers import in_quick_tier
 
 
 def without_scipy(cost_matrix, maximize=False):
@@ -32,6 +33,8 @@ OURS = {
 globals().update(
     borrowed("scipy.optimize.tests.test_linear_assignment", **{name: OURS[name] for name in list(OURS)[:2]})
 )
+if "test_linear_sum_assignment_input_bool" in globals():  # kernels for int32, which no other quick test needs
+    pytest.mark.slow(globals()["test_linear_sum_assignment_input_bool"])
 globals().update(borrowed("scipy.sparse.csgraph.tests.test_matching", **{name: OURS[name] for name in list(OURS)[1:]}))
 
 EYE = np.eye(3)
@@ -70,7 +73,7 @@ def outcome(solver, *arguments):
 
 
 @pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("name", in_quick_tier(MATRICES, "wide".__ne__))
 def test_linear_sum_assignment_answers_as_scipy(name, maximize):
     cost = MATRICES[name]
     expected = outcome(scipy.optimize.linear_sum_assignment, cost, maximize)
