@@ -96,10 +96,7 @@ def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Meta
     keep_bytes   leave an RGB image of 8 bits with more than KEPT_PIXELS pixels as uint8, a quarter of the memory
     """
     pixels, metadata = image_in(read_bytes(path, "image"), path)
-    if keep_bytes and pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
-        if pixels.shape[2] >= 3:
-            return np.ascontiguousarray(pixels[..., :3]), metadata
-    return stored_rgb(pixels, f"image: {str(path)!r}"), metadata
+    return (kept_rgb if keep_bytes else stored_rgb)(pixels, f"image: {str(path)!r}"), metadata
 
 
 def read_codes(path, name: str = "strokes") -> np.ndarray:
@@ -377,6 +374,15 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
             f"{name} must hold integers in [0, 255], uint16, or floats in [0, 1], got {_held(pixels)}; convert it"
         )
     return np.ascontiguousarray(np.broadcast_to(values, (*values.shape[:2], 3)))
+
+
+def kept_rgb(pixels, name: str = "image") -> np.ndarray:
+    """As `to_rgb`, but RGB of 8 bits with more than KEPT_PIXELS pixels stays uint8, a quarter of the memory."""
+    pixels = pixels_of(pixels, name)
+    is_rgb = pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[2] in (3, 4)
+    if is_rgb and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
+        return np.ascontiguousarray(pixels[..., :3])
+    return stored_rgb(pixels, name)
 
 
 def stored_rgb(pixels: np.ndarray, name: str) -> np.ndarray:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
-from apps.common.images import InputError, to_rgb
+from apps.common.images import InputError, kept_rgb
 from apps.common.row_blocks import in_parallel
 from apps.refinement import KINDS
 from apps.segmentation.fine_outline import placed_outline
@@ -128,9 +128,7 @@ def refine(
         check_number(grain, "grain")
         if not 0 < grain < math.inf:
             raise InputError(f"grain must be a positive number of pixels, got {grain}")
-    rgb = image if _is_bytes(image) else to_rgb(image)
-    soft = soft_masks_of(masks, kind, "masks")
-    return refine_soft(rgb, soft, grain, device)
+    return refine_soft(kept_rgb(image), soft_masks_of(masks, kind, "masks"), grain, device)
 
 
 def refine_soft(rgb, soft: SoftMasks, grain: float | None, device: DeviceName) -> Refinement:
@@ -174,8 +172,3 @@ def _placed(
             guess = placed_outline(rgb, marks, guess.astype(np.int16), costs, smoothness) > 0
         placed[guess] = value
     return placed
-
-
-def _is_bytes(image) -> bool:
-    """Whether an image is kept as RGB of 8 bits, a quarter of the memory."""
-    return isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3

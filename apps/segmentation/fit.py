@@ -50,7 +50,7 @@ overlap less, and whose outlines follow edges, have a smaller C [2].
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -102,7 +102,7 @@ class Found(NamedTuple):
     small    of the reduced image, for a large one, or of the part of the image around a box; or None
     where    this part, for a box; or None
     models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
-    rival    another result that fits a box about as well; or None
+    rival    function that returns another result that fits a box about as well, once it is asked for; or None
     unsure   pixels that change for UNSURE nats each, per pixel of the object; None unless asked for
     seconds  as of a clock
     """
@@ -114,7 +114,7 @@ class Found(NamedTuple):
     solved: Any
     small: "Found | None" = None
     where: Rectangle | None = None
-    rival: "Found | None" = None
+    rival: "Callable[[], Found] | None" = None
     unsure: float | None = None
     seconds: Mapping[str, float] = MappingProxyType({})
 
@@ -161,8 +161,8 @@ def find_labels(
     if said.only_outside and said.labelling is None:
         rival = rival_of(at, said)
         first = partial(found_from, at, said, prior, marks, grid, check)
-        other, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), check), rival.near
-        found, *others = in_parallel([partial(on_one_thread, task) for task in (first, other)])
+        second, near = partial(found_from, at, said, rival, marks, GridCut(edges, device), check), rival.near
+        found, *others = in_parallel([partial(on_one_thread, task) for task in (first, second)])
     else:
         found = found_from(at, said, prior, marks, grid, check)
     if said.is_single:
@@ -171,20 +171,20 @@ def find_labels(
         stronger = None if any(plausible) else _stronger(at, said, prior, found)
         if stronger is not None:
             plausible = [found_from(at, said, *stronger, grid, check)]
-        best = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
+        best, other = _best_of(at, said, [kind for kind in plausible if kind] or kinds, edges(), near)
         if is_compared:
             grid.load(at.costs(best.models), best.marks)
             best = best._replace(unsure=grid.unsure(UNSURE))
     else:
-        best = min(found, key=lambda one: one.energies[-1])
+        best, other = min(found, key=lambda one: one.energies[-1]), None
     best = with_parts_reassigned(at, said, best, edges(), device)
 
     def finished(one: Found) -> Found:
         one = tidy(view, hints, one if at is view else _placed(view, hints, at, said, one))
         return one if where is None else _of_whole(one, where, every)
 
-    second = None if best.rival is None else finished(best.rival)
-    return finished(best)._replace(rival=second, seconds=clock.total())
+    last = None if other is None else cache(partial(finished, other))
+    return finished(best)._replace(rival=last, seconds=clock.total())
 
 
 def _begun(view: ImageView, hints: Hints, device: DeviceName, check: Check) -> Hints:
@@ -350,15 +350,15 @@ def is_plausible(mask: np.ndarray, marks: np.ndarray) -> bool:
     )
 
 
-def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dict, near: np.ndarray | bool) -> Found:
+def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dict, near: np.ndarray | bool):
     """The result of least C; in a box, of those of each kind the one of least C with O and SPAN_COST, as above.
 
     near   pixels beside the box, bool (H, W), or True without a box
 
-    If another one that differs is about as good, it is the `rival` of the result.
+    Also another one that differs and is about as good, or None.
     """
     if len(kinds) == len(kinds[0]) == 1:
-        return kinds[0][0]
+        return kinds[0][0], None
     box = None if near is True else bounds(hints.marks == OPEN)
     among = True if box is None else _like_the_ring(view, hints, near)
     found: list[tuple[float, Found]] = []
@@ -366,7 +366,7 @@ def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dic
         costs = [colour_cost(view.palette, one.mask, among) + outline_cost(one.mask, edges) for one in kind]
         found.append((min(costs), kind[np.argmin(costs)]))
     if box is None or len(kinds) == 1:
-        return found[0][1]
+        return found[0][1], None
     shared = np.logical_and.reduce([one.mask for _, one in found])
     like_outside = _likeness(view, (hints.marks == BACKGROUND) & among, shared)
     ranked: list[tuple[float, int, Found]] = []
@@ -378,8 +378,8 @@ def _best_of(view: ImageView, hints: Hints, kinds: list[list[Found]], edges: dic
     for cost, _, other in others:
         same = SAME * np.count_nonzero(best.mask | other.mask)
         if cost < least + UNDECIDED and np.count_nonzero(best.mask & other.mask) < same:
-            return best._replace(rival=other)
-    return best
+            return best, other
+    return best, None
 
 
 def _likeness(view: ImageView, one: np.ndarray, other: np.ndarray) -> np.ndarray:

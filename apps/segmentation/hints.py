@@ -247,13 +247,13 @@ def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
     return inside
 
 
-def remarks_on(mask: np.ndarray, rival: np.ndarray | None = None) -> tuple[str, ...]:
+def remarks_on(mask: np.ndarray, has_rival: bool = False) -> tuple[str, ...]:
     """Warnings about an object that is empty, covers nearly the whole image, or has a rival that fits as well."""
     share = np.count_nonzero(mask) / mask.size
     if share == 0:
         return ("the object is empty; add object strokes, or draw the box around the whole object",)
     if share > NEARLY_ALL:
         return (f"the object covers {100 * share:.1f} % of the image; add background strokes",)
-    if rival is not None:
+    if has_rival:
         return ("another object fits the box about as well; check the outline, and correct it with a stroke",)
     return ()

@@ -4,6 +4,8 @@ Colours of a smaller image are means over its pixels.  Labels are taken at the c
 image, all pixels that contain a mark are marked, so that thin strokes remain.
 """
 
+from functools import partial
+
 import numpy as np
 
 from apps.common.rectangles import Rectangle, bounds, tiles_of, widened
@@ -46,7 +48,7 @@ def reduced_marks(marks: np.ndarray, shape: tuple[int, ...], least: float = 0) -
     if marks.shape == tuple(shape):
         return marks
     labels = labels_in(marks)
-    shares = in_parallel([lambda label=label: means(marks == label, shape) for label in labels])
+    shares = in_parallel([partial(lambda label: means(marks == label, shape), label) for label in labels])
     small, most = np.full(shape, OPEN, marks.dtype), np.full(shape, least, np.float32)
     for label, share in zip(labels, shares, strict=True):
         small[share > most] = label

@@ -26,7 +26,7 @@ from apps.common.clock import Clock
 from apps.common.images import to_rgb
 from apps.common.rectangles import Rectangle, relative
 from apps.common.row_blocks import in_parallel, on_one_thread
-from apps.segmentation.fit import Found, around, find_labels
+from apps.segmentation.fit import around, find_labels
 from apps.segmentation.hints import Hints, Shares, part_of
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, is_inside, labels_in
 from apps.segmentation.model import ImageView
@@ -41,7 +41,7 @@ class Alone(NamedTuple):
     part: Rectangle
     mask: np.ndarray
     preference: np.ndarray
-    rival: Found | None
+    has_rival: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -183,7 +183,7 @@ def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceN
     notes = [
         _note([value for value in inside if value not in valid], "{} empty or outside the image: {}"),
         _note([value for value in valid if not sizes[value]], "{} without an object: {}"),
-        _note([one for one, alone in found.items() if alone.rival is not None], "{} that two objects fit: {}"),
+        _note([one for one, alone in found.items() if alone.has_rival], "{} that two objects fit: {}"),
     ]
     return Instances(labels, valid, clock.total(), resolve(device), tuple(filter(None, notes)))
 
@@ -198,7 +198,7 @@ def _segmented(whole: ImageView, box: Rectangle, device: DeviceName) -> Alone:
     where, view, marks = _around(whole, box)
     found = find_labels(view, Hints(marks), device)
     as_background, as_object = view.costs(found.models).everywhere(np.full_like(marks, OPEN))
-    return Alone(where, found.mask, as_background - as_object, found.rival)
+    return Alone(where, found.mask, as_background - as_object, found.rival is not None)
 
 
 def _around(whole: ImageView, box: Rectangle) -> tuple[Rectangle, ImageView, np.ndarray]:

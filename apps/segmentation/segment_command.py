@@ -320,8 +320,7 @@ def _of_object(job: Job, chosen) -> Steps:
 
     def outcome_of(result) -> Outcome:
         found = Found(job.image, rgb, metadata, result.mask, strokes=hints.marks)
-        rival = None if result.rival is None else result.rival.mask
-        notes = (*hints.notes, *remarks_on(result.mask, rival))
+        notes = (*hints.notes, *remarks_on(result.mask, result.rival is not None))
         facts = {"object_pixels": int(result.mask.sum()), "open_pixels": int((hints.marks == OPEN).sum())}
         facts |= {} if result.unsure is None else {"unsure_percent": round(100 * result.unsure, 2)}
         outcome = _of_image(

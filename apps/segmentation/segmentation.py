@@ -51,16 +51,17 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of
-from apps.common.images import InputError, to_bytes, to_rgb
-from apps.segmentation.fit import find_labels
+from apps.common.images import InputError, kept_rgb, to_bytes
+from apps.segmentation.fit import Found, find_labels
 from apps.segmentation.hints import ROUNDS, ObjectOptions, combine, remarks_on
 from apps.segmentation.masks import mask_of
 from apps.segmentation.model import ImageView
@@ -89,8 +90,6 @@ class Segmentation(GridResult):
         Seconds: "total", and "compile", those of compiling kernels.
     device, method : str
         Device and method that solved the cuts.
-    rival : ndarray of bool, (H, W), or None
-        Another object that fits a box about as well, if there is one.
     """
 
     mask: np.ndarray
@@ -99,8 +98,13 @@ class Segmentation(GridResult):
     seconds: dict
     device: str
     method: str
-    rival: np.ndarray | None = None
+    _rival: Callable[[], np.ndarray] | None = field(default=None, repr=False)
     _given: tuple | None = field(default=None, repr=False)
+
+    @property
+    def rival(self) -> np.ndarray | None:
+        """Another object that fits a box about as well, bool (H, W), or None; found in full when first asked for."""
+        return None if self._rival is None else self._rival()
 
     def margins(self, at: ArrayLike | None = None) -> Margins:
         """What it would cost to change the label of each pixel, and which pixel to mark next.
@@ -138,7 +142,8 @@ class Segmentation(GridResult):
 
     def _portable(self):
         kind, values = GridResult._portable(self)
-        return kind, [*values[:-1], None]
+        rival = self._rival and partial(np.asarray, self.rival)
+        return kind, [*values[:-2], rival, None]
 
     def _figure(self):
         return self.mask
@@ -228,7 +233,7 @@ def segment(
     >>> int(result.mask.sum())
     100
     """
-    rgb = to_rgb(image)
+    rgb = kept_rgb(image)
     marks, name = _marks(rgb, strokes, trimap)
     mask = None if start is None else mask_of(start)
     if marks is None and box is None and mask is None:
@@ -236,12 +241,16 @@ def segment(
     options = ObjectOptions(keep, fill_holes, min_area)
     hints = combine(rgb.shape[:2], marks, box, name, mask=mask, options=options, rounds=rounds)
     found = find_labels(ImageView(lambda: rgb, hints.marks.shape), hints, device)
-    rival = None if found.rival is None else found.rival.mask
-    for note in (*hints.notes, *remarks_on(found.mask, rival)):
+    rival = None if found.rival is None else partial(_mask_of, found.rival)
+    for note in (*hints.notes, *remarks_on(found.mask, found.rival is not None)):
         warnings.warn(note, stacklevel=2)
     seconds, solved = dict(found.seconds), found.solved
     of_cut = found.energies, seconds, solved.device, solved.method
     return Segmentation(found.mask, hints.marks, *of_cut, rival, (rgb, hints))
+
+
+def _mask_of(found: Callable[[], Found]) -> np.ndarray:
+    return found().mask
 
 
 def _marks(rgb, strokes, trimap):

@@ -250,7 +250,7 @@ class ImageAnswers:
                 self._boxed, self._hints = (start.boxes, boxed), None
             self._use(models, shown, few, records)
             if self.is_exact and found.rival is not None:
-                self.rival = found.rival.mask
+                self.rival = found.rival().mask
         publish()
 
     def _use(self, models: Models, shown: Shown | None, few: np.ndarray, records: Sequence[Record]) -> None:
