@@ -17,12 +17,11 @@ colour profile and resolution.
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import shown_seconds
 from apps.common.file_kinds import stem_of
 from apps.common.images import check_same_size, read_codes, read_image, read_photograph, write_image
 from apps.denoising import DATA
 from apps.run.inputs import Job, image_items, images_of, job_of
-from apps.run.program import Program, Work, report_of
+from apps.run.program import Program, Work, line_of, report_of
 
 INPUTS = ("image", "mask", "truth")
 
@@ -91,11 +90,8 @@ def _quality(image, truth) -> dict:
 
 
 def _line(report) -> str:
-    text = (
-        f"{report['image']}: {report['width']}x{report['height']}, {report['kind']}, noise {report['noise']:.1f}, "
-        f"smoothness {report['smoothness']:.2f}, {shown_seconds(report['seconds'])} -> {report['files']['restored']}"
-    )
-    return text + _scores([report])
+    noise = f"noise {report['noise']:.1f}", f"smoothness {report['smoothness']:.2f}"
+    return line_of(report, report["kind"], *noise) + _scores([report])
 
 
 def _scores(reports) -> str:

@@ -29,13 +29,12 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from apps.common.clock import shown_seconds
 from apps.common.command import check_method, check_threads
 from apps.common.images import InputError, by_number, check_same_size, write_bytes, write_image
 from apps.optical_flow import LINKERS
 from apps.optical_flow.frame import Frame
 from apps.run.inputs import Item, check_unique_names, companion_of, images_in
-from apps.run.program import Program, Work, mean_scores, report_of
+from apps.run.program import Program, Work, line_of, mean_scores, report_of
 
 INPUTS = ("frames", "truth")
 PAIRS_AT_ONCE = 2  # of a sequence
@@ -197,12 +196,8 @@ def _flow_one(pair: Pair, chosen) -> dict:
 
 
 def _line(report) -> str:
-    text = (
-        f"{report['pair']}: {report['width']}x{report['height']}, {report['matches']} matches, motion "
-        f"{report['mean_motion']:.2f} px on average, {report['max_motion']:.1f} px at most, "
-        f"{report['valid_percent']:.1f} % valid, {shown_seconds(report['seconds'])} -> "
-        f"{next(iter(report['files'].values()), '')}"
-    )
+    motion = f"motion {report['mean_motion']:.2f} px on average", f"{report['max_motion']:.1f} px at most"
+    text = line_of(report, f"{report['matches']} matches", *motion, f"{report['valid_percent']:.1f} % valid")
     if "truth" in report:
         text += f"; EPE {report['truth']['epe']:.3f} px, Fl {report['truth']['fl']:.2f} %"
     return text

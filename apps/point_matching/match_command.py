@@ -8,11 +8,10 @@
 SIFT points are matched one-to-one by an exact assignment with a cost for leaving a point unmatched.  A homography or
 fundamental matrix is estimated robustly, and a second assignment matches the points near it.
 
-Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence, residual in pixels,
-inlier), FIRST-SECOND-matrix.txt, the homography or fundamental matrix, which numpy.loadtxt and --truth read,
+Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence, residual in
+pixels), FIRST-SECOND-matrix.txt, the homography or fundamental matrix, which numpy.loadtxt and --truth read,
 FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, a checkerboard of the first image and the warped
-second image.  inlier is 1 for a residual of at most --inlier-threshold; large images, whose threshold is that of their
-reduced copies, also have matches with 0.
+second image.  For large images, --inlier-threshold is in pixels of their reduced copies.
 """
 
 import io
@@ -20,11 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.clock import shown_seconds
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
 from apps.point_matching import INLIER_THRESHOLD, MODELS
 from apps.run.inputs import Pair, pair_items
-from apps.run.program import Program, Work, report_of
+from apps.run.program import Program, Work, line_of, report_of
 
 RIGHT_WITHIN = 3.0  # pixels: maximum error of a right match, for --truth
 MATRIX_NOTES = {
@@ -73,9 +71,7 @@ def _match_one(pair: Pair, chosen) -> dict:
     names = {"table": "matches.csv", "matrix": "matrix.txt", "figure": "matches.png", "over": "over.png"}
     start = f"{chosen.out}/{_name(pair.first, pair.second)}"
     files = {kind: Path(f"{start}-{end}") for kind, end in names.items() if kind != "over" or plane is not None}
-    is_inlier = found.residual <= chosen.inlier_threshold
-    measured = {"residual": found.residual, "inlier": is_inlier.astype(int)}
-    found.matches.write(files["table"], measured)
+    found.matches.write(files["table"], {"residual": found.residual})
     _write_matrix(files["matrix"], found)
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)
@@ -90,13 +86,11 @@ def _match_one(pair: Pair, chosen) -> dict:
         "matches": len(found.matches),
         "residual_median": round(float(np.median(found.residual)), 4),
         "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
-        "inliers": int(is_inlier.sum()),
         "device": "cpu",  # sparse assignments are solved on the CPU on every device
     }
     if truth is not None:
         facts["truth"] = _scores(found, truth, first.shape)
-    named = {"first": str(pair.first), "second": str(pair.second)}
-    return report_of(named, first.shape[:2], found.seconds, files, **facts)
+    return report_of({"pair": f"{pair.first} | {pair.second}"}, first.shape[:2], found.seconds, files, **facts)
 
 
 def _write_matrix(path: Path, found) -> None:
@@ -148,11 +142,9 @@ def _read_truth(path):
 
 
 def _line(report) -> str:
-    text = (
-        f"{report['first']} {report['second']}: {report['matches']} matches, {report['model']}, "
-        f"{report['first_inliers']} of {report['first_matches']} first matches are inliers, "
-        f"residual {report['residual_median']:.2f} px, {shown_seconds(report['seconds'])} -> {report['files']['table']}"
-    )
+    inliers = f"{report['first_inliers']} of {report['first_matches']} first matches are inliers"
+    found = f"{report['matches']} matches", report["model"], inliers, f"residual {report['residual_median']:.2f} px"
+    text = line_of(report, *found)
     if "truth" in report:
         truth = report["truth"]
         text += f"; {truth['right']} right ({truth['right_percent']:.2f} %)"

@@ -15,12 +15,11 @@ because their values are small; the outlines are for viewing.
 from functools import partial
 from pathlib import Path
 
-from apps.common.clock import shown_seconds
 from apps.common.file_kinds import stem_of
 from apps.common.images import InputError, read_photograph, write_image
 from apps.regions import REGIONS, REGULARITY
 from apps.run.inputs import Job, image_items, images_of, job_of
-from apps.run.program import Program, Work, report_of
+from apps.run.program import Program, Work, line_of, report_of
 
 MAX_IN_PNG = 65535  # maximum number of regions in 16 bits
 FIRST_LABEL = 1  # in files, because skimage.measure.regionprops leaves out 0; the library's labels are indices from 0
@@ -72,10 +71,7 @@ def _divide_one(job: Job, chosen) -> dict:
 
 
 def _line(report) -> str:
-    return (
-        f"{report['image']}: {report['width']}x{report['height']}, {', '.join(map(str, report['regions']))} regions, "
-        f"{shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
-    )
+    return line_of(report, f"{', '.join(map(str, report['regions']))} regions")
 
 
 PROGRAM = Program("superpixels", __doc__, "image", INPUTS, _add_options, _plan)

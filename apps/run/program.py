@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from apps.common import command
-from apps.common.clock import Clock, command_age, elapsed_display
+from apps.common.clock import Clock, command_age, elapsed_display, shown_seconds
 from apps.common.command import check_threads, limited_threads, write_json
 from apps.common.errors import (
     DEFECT,
@@ -34,7 +34,6 @@ Exit status: 0 done, 1 some of several inputs failed or the disk is full, 2 the 
 cutmatch, 130 stopped by Ctrl-C.
 """
 MAX_WORKERS = 1024  # if the number of items is unknown
-LOG_INTERVAL = 60.0  # seconds between two states of progress in a log file
 
 
 class Work(NamedTuple):
@@ -121,6 +120,13 @@ def report_of(named: dict, shape: Sequence[int], seconds: Mapping[str, float], f
     """The report of an item: its name by noun, the size of its image or volume, facts, and what all reports have."""
     sizes = dict(zip(("width", "height", "depth"), shape[::-1], strict=False))
     return named | sizes | facts | {"seconds": seconds, "files": {kind: str(path) for kind, path in files.items()}}
+
+
+def line_of(report: Mapping, *facts: str) -> str:
+    """The line of an item: its name, the size of its image, facts, seconds, and its first file."""
+    name, file = next(iter(report.values())), next(iter(report["files"].values()), "")
+    size = [f"{report['width']}x{report['height']}"] if "width" in report else []
+    return f"{name}: {', '.join([*size, *facts, shown_seconds(report['seconds'])])} -> {file}"
 
 
 def mean_scores(reports: list[dict], *names: str) -> list[float]:
@@ -248,13 +254,11 @@ class _Run:
             print_lines(*map(one_line, lines))
 
     def _bar(self, total: int | None):
-        """A bar of the finished items; in a log file, it is written once a minute, and not by a short run."""
+        """A bar of the finished items, on a terminal."""
         from tqdm import tqdm
 
-        is_log = sys.stderr is None or not sys.stderr.isatty()
-        seldom = {"delay": LOG_INTERVAL, "mininterval": LOG_INTERVAL, "leave": False} if is_log else {}
-        hidden = self.chosen.quiet or sys.stderr is None
-        return tqdm(total=total, unit=self.program.noun, file=sys.stderr, disable=hidden, **seldom)
+        hidden = True if self.chosen.quiet or sys.stderr is None else None  # None: unless it is a terminal
+        return tqdm(total=total, unit=self.program.noun, file=sys.stderr, disable=hidden)
 
 
 def _engine(tasks, items: int | None, work: Work, chosen: Namespace):

@@ -13,10 +13,9 @@ as in KITTI; or the format of --format), NAME-colour.png (near is red, with a sc
 labellings agree), and with --truth NAME-error.png.
 """
 
-from apps.common.clock import shown_seconds
 from apps.common.images import InputError, read_image, write_image
 from apps.run.inputs import Pair, pair_items
-from apps.run.program import Program, Work, mean_scores, report_of
+from apps.run.program import Program, Work, line_of, mean_scores, report_of
 from apps.stereo_matching import SMOOTHNESS
 
 FORMATS = ("png", "pfm")
@@ -93,11 +92,8 @@ def _stereo_one(pair: Pair, chosen) -> dict:
 
 
 def _line(report) -> str:
-    text = (
-        f"{report['pair']}: {report['width']}x{report['height']}, disparities up to {report['max_disparity']}, "
-        f"{report['valid_percent']:.1f} % valid, {shown_seconds(report['seconds'])} -> {report['files']['disparity']}"
-    )
-    return text + _scores([report])
+    found = f"disparities up to {report['max_disparity']}", f"{report['valid_percent']:.1f} % valid"
+    return line_of(report, *found) + _scores([report])
 
 
 def _scores(reports) -> str:

@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from apps.common.clock import Clock, shown_seconds
+from apps.common.clock import Clock
 from apps.common.command import spelled
 from apps.common.file_kinds import stem_of
 from apps.common.images import InputError, write_image
 from apps.run.inputs import Job, check_out_is_not_input, check_unique_names, image_items, job_of
-from apps.run.program import Program, Work, frame_bar, report_of
+from apps.run.program import Program, Work, frame_bar, line_of, report_of
 from apps.tracking import DETECTORS, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
@@ -228,18 +228,12 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
 
 
 def _line(report) -> str:
+    frames = f"points in {report['frames']} frames"
     if "points" in report:
-        states = ", ".join(f"{count} {name}" for name, count in report["last_states"].items())
-        return (
-            f"{report['input']}: {report['points']} points in {report['frames']} frames, in the last {states}, "
-            f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"
-        )
-    return (
-        f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
-        f"{report['links']} links, mean length {report['mean_length']:.1f}, "
-        f"search range {report['search_range']:.1f}, "
-        f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"
-    )
+        states = (f"{count} {name}" for name, count in report["last_states"].items())
+        return line_of(report, f"{report['points']} {frames}", f"in the last {', '.join(states)}")
+    linked = f"{report['tracks']} tracks", f"{report['links']} links", f"mean length {report['mean_length']:.1f}"
+    return line_of(report, f"{report['detections']} {frames}", *linked, f"search range {report['search_range']:.1f}")
 
 
 PROGRAM = Program("track", __doc__, "input", INPUTS, _add_options, _plan)
