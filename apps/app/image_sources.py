@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from apps.common.errors import InputError
 from apps.common.images import image_in, read_bytes, stored_rgb, to_bytes, to_rgb
 from apps.common.writing import NO_METADATA, Metadata
 from apps.volumes.volume_files import is_volume, read_volume
@@ -33,7 +34,7 @@ class Source:
     slices : bool
         Whether a folder of images is a volume.
     state : str or None
-        State of its files in --out, as the page was told last.
+        State of its session, as the page was told last.
     confirmed : set of int
         Numbers of the strokes of pages that are in its session.
     """
@@ -112,7 +113,15 @@ class Image:
         least, most = self._shares(np.percentile(some, (0.5, 99.5), method="nearest"))
         return round(0.5 * float(least + most), 3), max(0.001, round(float(most - least), 3))
 
-    def slice_values(self, axis: int, index: int) -> bytes:
+    def content(self, *place: int) -> tuple[bytes, str]:
+        """The image, or the slice of a volume at an axis and an index, for the browser, and its media type."""
+        if self.volume is None and not place:
+            return self.encoded
+        if self.volume is None or len(place) != 2 or not (0 <= place[0] <= 2 and 0 <= place[1] < self.shape[place[0]]):
+            raise InputError("a volume requires one of its slices, and an image has none")
+        return self._slice_values(*place), "application/octet-stream"
+
+    def _slice_values(self, axis: int, index: int) -> bytes:
         """Grey values of a slice as 16-bit shares of the range, row by row."""
         return np.rint(65535 * self._shares(np.take(self.pixels, index, axis=axis))).astype("<u2").tobytes()
 

@@ -31,7 +31,6 @@ from apps.app.saved_results import (
     adopt_results,
     cutout_of,
     export_approved,
-    result_files,
     save_results,
     session_file,
 )
@@ -47,7 +46,7 @@ from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
 from apps.session.record_checks import MAX_LABEL
-from apps.session.session_records import Delete, Marks, MaskHint, Patch, Record, Stroke, common_length, objects_of
+from apps.session.session_records import Delete, Record, Stroke, common_length, objects_of
 from apps.session.store import APPROVED, DONE, state_in
 from apps.warmup import warmup_jobs
 
@@ -303,7 +302,6 @@ class LiveImage:
             "order": self._order(records),
             "objects": [{"label": label} | about for label, about in self.session.objects.items()],
             "boxes": {label: list(one.box) for label, one in objects_of(records).boxes.items()},
-            "masks": any(isinstance(record, MaskHint | Marks | Patch) for record in records),
         }
         # A change between these two calls is announced by the callback.
         version = state["version"]
@@ -353,15 +351,6 @@ def joined(edits: list[Edit]) -> list[Edit]:
                 edit = edit._replace(action=edit.action | {"points": points})
         result.append(edit)
     return result
-
-
-def state_of(chosen: Namespace, source: Source, stored: str) -> str:
-    """State of an image, of which that of its session is `stored`; done and approved only while it has results."""
-    return (
-        "started"
-        if stored in (DONE, APPROVED) and not any(map(os.path.exists, result_files(chosen, source)))
-        else stored
-    )
 
 
 class Live:
@@ -439,18 +428,18 @@ class Live:
             tab.send(message)
 
     def items(self) -> list[dict]:
-        """The images: name, and state of its files."""
+        """The images: name and state."""
         for source in self.sources:
             if source.state is None:
-                source.state = state_of(self.chosen, source, state_in(session_file(self.chosen, source)))
+                source.state = state_in(session_file(self.chosen, source))
         return [{"name": source.path.name, "state": source.state} for source in self.sources]
 
     def tell_state(self, image: LiveImage) -> None:
         """Tell all tabs the state of an image's files, if it has changed."""
         store = image.session.store
-        if store is not None and (state := state_of(self.chosen, image.source, store.state)) != image.source.state:
-            image.source.state = state
-            self.send({"type": "item", "item": image.item, "state": state})
+        if store is not None and store.state != image.source.state:
+            image.source.state = store.state
+            self.send({"type": "item", "item": image.item, "state": store.state})
 
     async def receive(self, tab: Tab, text: str) -> None:
         """Process a message of a tab; InputError if it cannot be used."""

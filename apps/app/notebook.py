@@ -108,11 +108,7 @@ class SessionWidget(anywidget.AnyWidget):
     async def _answer(self, number: int, path: str) -> None:
         try:
             _, item, *place = path.split("/")
-            shown = (await self._images.opened(int(item))).image
-            if bool(place) != (shown.volume is not None):
-                raise InputError("a volume requires a slice, and an image has none")
-            binary = "application/octet-stream"
-            content, kind = (shown.slice_values(*map(int, place)), binary) if place else shown.encoded
+            content, kind = (await self._images.opened(int(item))).image.content(*map(int, place))
             self.send({"kind": "answer", "number": number, "type": kind}, [content])
         except Exception as error:
             self.send({"kind": "answer", "number": number, "error": reason_of(error)})

@@ -19,6 +19,7 @@ from argparse import Namespace
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -110,7 +111,7 @@ class PageServer(Starlette):
             Route("/", lambda request: FileResponse(str(STATIC / "index.html"))),
             Mount("/static", StaticFiles(directory=str(STATIC))),
             Route("/image/{item:int}", self._image),
-            Route("/image/{item:int}/{axis:int}/{index:int}", self._slice),
+            Route("/image/{item:int}/{axis:int}/{index:int}", self._image),
             Route("/cutout/{item:int}", self._cutout),
             Route("/images", self._upload, methods=["POST"]),
             Route("/sample", self._sample),
@@ -156,23 +157,14 @@ class PageServer(Starlette):
         return RedirectResponse(f"/{self.token}/", 303)
 
     async def _image(self, request: Request) -> Response:
-        shown = (await self.live.opened(request.path_params["item"])).image
-        if shown.volume is not None:
-            raise InputError("this is a volume; request one of its slices")
-        content, kind = await asyncio.to_thread(lambda: shown.encoded)
+        item, *place = request.path_params.values()
+        content, kind = await asyncio.to_thread((await self.live.opened(item)).image.content, *place)
         return Response(content, media_type=kind)
-
-    async def _slice(self, request: Request) -> Response:
-        shown = (await self.live.opened(request.path_params["item"])).image
-        axis, index = request.path_params["axis"], request.path_params["index"]
-        if shown.volume is None or axis > 2 or index >= shown.shape[axis]:
-            raise InputError("the image has no such slice")
-        content = await asyncio.to_thread(shown.slice_values, axis, index)
-        return Response(content, media_type="application/octet-stream")
 
     async def _cutout(self, request: Request) -> Response:
         shown = await self.live.opened(request.path_params["item"])
-        return Response(await shown.cutout(), media_type="image/png")
+        headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(shown.source.name)}-cutout.png"}
+        return Response(await shown.cutout(), media_type="image/png", headers=headers)
 
     async def _upload(self, request: Request) -> Response:
         data = await _body(request, MAX_UPLOAD)

@@ -2,7 +2,6 @@
 // in a volume is x0, y0, z0, x1, y1, z1.
 
 /** @import { App } from "./main.js" */
-/** @import { State } from "./socket.js" */
 /** @import { Rectangle } from "./tools.js" */
 
 /**
@@ -34,9 +33,3 @@ export function shownBox({ slices, box }) {
   if (slices.index < box[own] || slices.index >= box[own + 3]) return null;
   return [box[across], box[down], box[across + 3], box[down + 3]];
 }
-
-/**
- * Whether an object has a box.
- * @param {State} state
- */
-export function hasBoxes({ boxes }) { return Object.keys(boxes).length > 0; }

@@ -2,7 +2,7 @@
 
 import { $, buttonOf, inputOf } from "./elements.js";
 import { dismissHint } from "./panel.js";
-import { copyCutout, downloadCutout, openSample, sendMask, uploadAll } from "./uploads.js";
+import { openSample, sendMask, uploadAll } from "./uploads.js";
 
 /** @import { App } from "./main.js" */
 
@@ -24,10 +24,8 @@ export function bindControls(app) {
     sample: () => openSample(app), hint: dismissHint,
     look: () => app.look.toggle(),
     approve: () => app.save(true, "approve"), "export-approved": () => app.edit("export_approved"),
-    "copy-cutout": () => app.attempt(copyCutout(app)), "download-cutout": () => app.attempt(downloadCutout(app)),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
-  $("copy-cutout").hidden = !navigator.clipboard;   // which browsers give to pages of their own machine only
   chooser.onchange = () => {
     uploadAll(app, [...chooser.files ?? []]);
     chooser.value = "";

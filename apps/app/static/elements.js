@@ -55,5 +55,8 @@ export function strokeTwice(context, path, below, above, dash = []) {
   context.setLineDash([]);
 }
 
+/** Press one button of a group. @param {HTMLElement[]} group @param {HTMLElement | undefined} chosen */
+export function choose(group, chosen) { for (const button of group) button.setAttribute("aria-pressed", String(button === chosen)); }
+
 /** @param {unknown} error */
 export const reasonOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,5 @@
 // The keyboard.  Keys work wherever the focus is, except in fields and on the controls that use them themselves.
 
-import { closeDrawer } from "./drawers.js";
 import { $ } from "./elements.js";
 
 /** @import { App } from "./main.js" */
@@ -25,7 +24,7 @@ export function bindKeys(host) {
     ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
     arrowup: () => host.slices.move(1), arrowdown: () => host.slices.move(-1),
     pageup: () => host.slices.move(10), pagedown: () => host.slices.move(-10),
-    enter: () => host.save(true), escape: () => { if (!closeDrawer()) host.cancel(); }, "?": () => host.help(),
+    enter: () => host.save(true), escape: () => host.cancel(), "?": () => host.help(),
   };
   for (let label = 1; label <= 9; label++) plain[label] = () => host.setLabel(label);
   /** @type {Record<string, (event: KeyboardEvent) => void>} */
@@ -66,30 +65,4 @@ export function bindKeys(host) {
     if (event.key.toLowerCase() === "h") host.setAlone(false);
   });
   addEventListener("blur", () => { host.tools.setSpace(false); host.setAlone(false); host.tools.releaseCross(); });
-}
-
-/** Let arrow keys move in groups of radio buttons, as assistive programs expect. */
-export function bindRadios() {
-  for (const group of document.querySelectorAll("[role=radiogroup]")) {
-    if (!(group instanceof HTMLElement)) continue;
-    group.addEventListener("keydown", (event) => {
-      const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-      if (!step) return;
-      const buttons = /** @type {HTMLElement[]} */ ([...group.querySelectorAll("[role=radio]")]);
-      const now = buttons.findIndex((button) => button === event.target);
-      if (now < 0) return;
-      const next = buttons[(now + step + buttons.length) % buttons.length];
-      event.preventDefault();
-      next.focus();
-      next.click();
-    });
-  }
-}
-
-/** @param {HTMLElement[]} group @param {HTMLElement | undefined} chosen */
-export function choose(group, chosen) {
-  for (const button of group) {
-    button.setAttribute("aria-checked", String(button === chosen));
-    button.tabIndex = button === chosen ? 0 : -1;
-  }
 }

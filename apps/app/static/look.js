@@ -2,7 +2,6 @@
 
 import { $, circle, strokeTwice } from "./elements.js";
 import { Mask } from "./mask.js";
-import { closeDrawer } from "./drawers.js";
 import { hint } from "./panel.js";
 
 /** @import { App } from "./main.js" */
@@ -29,7 +28,7 @@ export class Look {
     $("look").setAttribute("aria-pressed", String(this.isOn));
     this.#clear();
     this.#isFirst = true;
-    if (this.isOn) closeDrawer();
+    if (this.isOn) $("panel").hidePopover();
     this.update();
   }
 

@@ -1,11 +1,10 @@
 // The page: one image with its strokes and its cut, and the controls around it.
 
-import { $, canvasOf, inputOf, reasonOf } from "./elements.js";
-import { boxOf, hasBoxes, shownBox } from "./boxes.js";
+import { $, canvasOf, choose, inputOf, reasonOf } from "./elements.js";
+import { boxOf, shownBox } from "./boxes.js";
 import { bindControls, DISPLAYS, enable, RADII, TOOLS } from "./controls.js";
-import { bindDrawers, closeDrawer } from "./drawers.js";
 import { Connection } from "./socket.js";
-import { bindKeys, bindRadios, choose } from "./keys.js";
+import { bindKeys } from "./keys.js";
 import { Look } from "./look.js";
 import { Mask } from "./mask.js";
 import { Objects } from "./objects.js";
@@ -24,11 +23,10 @@ import { View } from "./view.js";
 const MIN_RADIUS = 0.5;        // pixels of the image
 const TAKING = ["select", "solid"];   // tools that take away when they are chosen again
 const BY_HAND = ["tool-select", "tool-solid", "tool-push"];
-const LOST = "Connection lost; reconnecting. What you draw is kept. If cutmatch was stopped, start cutmatch app again.";
 
 /** @type {State} */
 const NO_STATE = {
-  item: -1, version: -1, order: [], objects: [], undo: false, redo: false, boxes: {}, masks: false, labels: [], energy: null, seconds: 0,
+  item: -1, version: -1, order: [], objects: [], undo: false, redo: false, boxes: {}, labels: [], energy: null, seconds: 0,
   pending: false, certified: false, exact: false, message: "",
 };
 
@@ -57,11 +55,9 @@ export class App {
   constructor() {
     new ResizeObserver(() => { this.renderer.resize(); this.viewChanged(); }).observe($("stage"));
     bindControls(this);
-    bindDrawers();
     bindKeys(this);
     addEventListener("keydown", ({ key }) => { if (key === "Tab") document.body.classList.remove("pointing"); });
     addEventListener("pointerdown", () => document.body.classList.add("pointing"), true);
-    bindRadios();
     const address = new URL("socket", document.baseURI);
     address.protocol = address.protocol.replace("http", "ws");
     this.connection = new Connection(address, {
@@ -73,8 +69,7 @@ export class App {
       look: (message) => this.look.show(message), stroke: (stroke) => this.#stroke(stroke), confirmed: (message) => this.#confirmed(message),
       saved: (message) => this.#saved(message), error: (message) => this.error(message),
       open: () => { $("lost").hidden = true; },
-      closed: () => { this.#lost(LOST); },
-      refused: ({ text }) => { this.#lost(`Not connected: ${text}`); },
+      closed: () => this.#lost(),
     });
   }
 
@@ -95,7 +90,7 @@ export class App {
   /** @param {Messages["items"]} message */
   #items({ items }) {
     this.items = items;
-    panel.showItems(items, this.item, (item) => { this.open(item); closeDrawer(); });
+    panel.showItems(items, this.item, (item) => { this.open(item); $("files").hidePopover(); });
   }
 
   /** @param {number} item @param {Item["state"]} state */
@@ -128,9 +123,7 @@ export class App {
     this.#showCard("taken", `${this.items[item].name} is open in another tab`, "Its strokes are kept. Only one tab draws on an image at a time.");
   }
 
-  /** @param {string} text */
-  #lost(text) {
-    $("lost").textContent = text;
+  #lost() {
     $("lost").hidden = false;
     this.setPending(false);
     this.#saving.clear();
@@ -143,11 +136,11 @@ export class App {
     const again = this.info?.item === info.item, isVolume = info.shape.length > 2;
     this.info = info;
     document.title = `${info.name} · cutmatch`;
+    $("cutout").setAttribute("href", `cutout/${info.item}`);
     for (const id of ["volume", "volume-kind"]) $(id).hidden = !isVolume;
     for (const id of ["kinds", "brighten-row", "cutout-row", "start-mask", "by-hand", ...BY_HAND]) $(id).hidden = isVolume;
     if (isVolume && BY_HAND.includes(`tool-${this.tool}`)) this.setTool("object");
     this.strokes.order = [];
-    this.tools.forgetLine();
     if (isVolume) {
       if (!again) this.slices.start();
       this.attempt(this.slices.show(!again));
@@ -274,7 +267,7 @@ export class App {
     // A new image starts with the first object, or with a box where the one before it did.
     if (item !== this.item) {
       this.label = 1;
-      this.setTool(state === "new" && (hasBoxes(this.state) || this.tool === "box") ? "box" : "object");
+      this.setTool(state === "new" && (Object.keys(this.state.boxes).length || this.tool === "box") ? "box" : "object");
     }
     if (item !== this.item || !this.ready) {
       this.ready = false;
@@ -351,7 +344,6 @@ export class App {
     if (!this.ready) return;
     panel.forgetError();
     this.cancel();
-    this.tools.forgetLine();
     this.connection.send({ do: what, item: this.item, ...details });
   }
 
@@ -409,6 +401,7 @@ export class App {
   setDisplay(display) {
     this.display = display;
     choose(DISPLAYS.map((name) => $(`show-${name}`)), $(`show-${display}`));
+    $("stage").classList.toggle("chequered", display === "cutout");
     this.draw();
   }
 
@@ -435,12 +428,7 @@ export class App {
   }
   help() {
     const dialog = $("help");
-    if (!(dialog instanceof HTMLDialogElement)) return;
-    dialog.onclick = ({ clientX: x, clientY: y }) => {
-      const { left, right, top, bottom } = dialog.getBoundingClientRect();
-      if (x < left || x > right || y < top || y > bottom) dialog.close();
-    };
-    dialog.showModal();
+    if (dialog instanceof HTMLDialogElement) dialog.showModal();
   }
 }
 

@@ -1,8 +1,7 @@
 // The list of objects: which one is drawn, and of each its colour and name, whether it is shown and locked, and its
 // removal.
 
-import { $, buttonOf } from "./elements.js";
-import { choose } from "./keys.js";
+import { $, buttonOf, choose } from "./elements.js";
 import { hint, percent } from "./panel.js";
 
 /** @import { App } from "./main.js" */
@@ -123,7 +122,7 @@ export class Objects {
       this.app.mask.setColours(new Map(shown.map((label) => [label, this.colourOf(label)])));
       this.app.strokesChanged();
     }
-    const buttons = /** @type {HTMLElement[]} */ ([...$("objects").querySelectorAll("[role=radio]")]);
+    const buttons = /** @type {HTMLElement[]} */ ([...$("objects").querySelectorAll(".pick")]);
     const chosen = buttons.find((button) => button.textContent === String(this.app.label));
     choose(buttons, chosen);
     chosen?.scrollIntoView({ block: "nearest" });

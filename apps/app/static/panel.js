@@ -1,7 +1,6 @@
 // What the page says: list of images, kinds of files, the facts of the cut, hints, and the card of an image that is not shown.
 
-import { hasBoxes } from "./boxes.js";
-import { $, buttonOf, inputOf } from "./elements.js";
+import { $, buttonOf } from "./elements.js";
 
 /** @import { Item, State } from "./socket.js" */
 
@@ -47,15 +46,8 @@ export function showItems(items, current, open) {
   });
   $("list").replaceChildren(...rows);
   rows[current]?.scrollIntoView({ block: "nearest" });
-  // A field to find an image by its name, once the list is longer than a glance.
-  const find = inputOf("find"), filter = () => rows.forEach((row, item) => { row.hidden = !items[item].name.toLowerCase().includes(find.value.toLowerCase()); });
-  find.hidden = items.length < 10;
-  find.oninput = filter;
-  filter();
   const approved = items.filter(({ state }) => state === "approved").length;
   const done = approved + items.filter(({ state }) => state === "done").length;
-  const bar = /** @type {HTMLProgressElement} */ ($("progress-bar"));
-  [bar.max, bar.value] = [Math.max(1, items.length), done];
   $("progress").textContent = `${done} of ${items.length} saved ✓, ${approved ? `${approved} approved ★, ` : ""}● started`;
   $("export-approved").hidden = !approved;
   buttonOf("previous").disabled = current <= 0;
@@ -82,7 +74,6 @@ export function showKinds(kinds, chosen) {
 export function showState(state, compiled) {
   buttonOf("undo").disabled = !state.undo;
   buttonOf("redo").disabled = !state.redo;
-  buttonOf("clear").disabled = !state.order.length && !hasBoxes(state) && !state.masks;
   const { energy, pending } = state, isSolved = energy !== null, isExact = state.certified || state.exact;
   const certificate = $("certificate");
   certificate.textContent = pending ? "working…" : !isSolved ? "" : isExact ? "final ✓" : "preview";

@@ -7,8 +7,6 @@ import { drawStroke } from "./strokes.js";
 /** @import { App } from "./main.js" */
 /** @import { Rectangle } from "./tools.js" */
 
-const FILL = 0.25;      // opacity of strokes inside their outlines, so that what they cover can be seen
-const OUTLINE = 2;      // CSS pixels of the outline
 const CROSS = 14;       // CSS pixels of an arm of the cross-hair
 
 export class Renderer {
@@ -17,8 +15,7 @@ export class Renderer {
 
   scene = context2d(canvasOf("scene"));
   top = context2d(canvasOf("top"));
-  layer = context2d(document.createElement("canvas"));     // strokes, at the size of the screen
-  outlined = context2d(document.createElement("canvas"));
+  layer = context2d(canvasOf("strokes"));
   cutout = context2d(document.createElement("canvas"));    // also a scratch area
 
   /** @param {App} app */
@@ -31,7 +28,7 @@ export class Renderer {
 
   resize() {
     const { clientWidth: width, clientHeight: height } = $("stage");
-    for (const canvas of [this.scene.canvas, this.top.canvas, this.layer.canvas, this.outlined.canvas, this.cutout.canvas]) {
+    for (const canvas of [this.scene.canvas, this.top.canvas, this.layer.canvas, this.cutout.canvas]) {
       [canvas.width, canvas.height] = [Math.round(width * this.ratio), Math.round(height * this.ratio)];
     }
     this.app.view.setScreen(width, height);
@@ -45,6 +42,7 @@ export class Renderer {
     scene.setTransform(1, 0, 0, 1, 0, 0);
     scene.globalAlpha = 1;
     scene.clearRect(0, 0, canvas.width, canvas.height);   // the stage, whose colour may change, is visible around the image
+    this.layer.canvas.hidden = !this.app.ready || this.app.alone || !this.app.strokesShown || display === "cutout";
     if (!this.app.ready || !image.source) return;
     if (display === "cutout" && !this.app.alone) this.#drawCutout();
     else this.#drawImage(scene);
@@ -58,14 +56,8 @@ export class Renderer {
       scene.globalAlpha = 1;
     }
     if (display !== "cutout") mask.drawContours(scene, view, ratio, (label) => this.app.objects.lineColourOf(label));
-    if (!this.app.strokesShown || display === "cutout") return;
-    if (this.strokesStale) {
-      this.app.strokes.draw(this.layer, view, ratio, this.colourOf, ...this.app.slice, this.app.objects.hidden);
-      this.#outline();
-      this.strokesStale = false;
-    }
-    scene.setTransform(1, 0, 0, 1, 0, 0);
-    scene.drawImage(this.outlined.canvas, 0, 0);
+    if (this.strokesStale) this.app.strokes.draw(this.layer, view, ratio, this.colourOf, ...this.app.slice, this.app.objects.hidden);
+    this.strokesStale = false;
   }
 
   // As in the command's figures: one object in its colours before a dimmed background, several tinted.
@@ -97,28 +89,6 @@ export class Renderer {
     scene.globalAlpha = 1;
   }
 
-  // The strokes as outlines with a dark line around them, visible on any image, and a light fill.
-  #outline() {
-    const { outlined, layer, cutout: scratch, ratio } = this, { width, height } = scratch.canvas, step = OUTLINE * ratio;
-    const around = [[-1, 0], [1, 0], [0, -1], [0, 1]];
-    for (const context of [outlined, scratch]) context.setTransform(1, 0, 0, 1, 0, 0);
-    scratch.globalCompositeOperation = "copy";
-    scratch.drawImage(layer.canvas, 0, 0);
-    scratch.globalCompositeOperation = "source-in";
-    scratch.fillStyle = "#000";
-    scratch.fillRect(0, 0, width, height);
-    outlined.clearRect(0, 0, width, height);
-    for (const [dx, dy] of around) outlined.drawImage(scratch.canvas, dx * ratio, dy * ratio);
-    outlined.drawImage(layer.canvas, 0, 0);
-    scratch.globalCompositeOperation = "destination-in";   // what is left is inside the outlines
-    for (const [dx, dy] of around) scratch.drawImage(layer.canvas, dx * step, dy * step);
-    outlined.globalCompositeOperation = "destination-out";
-    outlined.globalAlpha = 1 - FILL;
-    outlined.drawImage(scratch.canvas, 0, 0);
-    outlined.globalCompositeOperation = "source-over";
-    outlined.globalAlpha = 1;
-  }
-
   /** @param {CanvasRenderingContext2D} context */
   #drawImage(context) {
     const { view, image } = this.app, scale = view.scale * this.ratio;
@@ -136,28 +106,16 @@ export class Renderer {
   }
 
   #drawCutout() {
-    const { cutout, scene, ratio } = this, { view, mask } = this.app, size = 10 * ratio;
+    const { cutout, scene } = this;
     cutout.setTransform(1, 0, 0, 1, 0, 0);
     cutout.globalCompositeOperation = "copy";
     this.#drawImage(cutout);
     cutout.globalCompositeOperation = "destination-in";
     cutout.imageSmoothingEnabled = false;
-    cutout.drawImage(mask.canvas, 0, 0);
+    cutout.drawImage(this.app.mask.canvas, 0, 0);
     cutout.globalCompositeOperation = "source-over";
-    const [x0, y0] = [ratio * view.x, ratio * view.y];
-    const [w, h] = [ratio * view.scale * view.width, ratio * view.scale * view.height * view.aspect];
-    scene.save();
-    scene.beginPath();
-    scene.rect(x0, y0, w, h);
-    scene.clip();
-    scene.fillStyle = "#c8c8c8";
-    scene.fillRect(x0, y0, w, h);
-    scene.fillStyle = "#9b9b9b";
-    const { width, height } = scene.canvas;
-    for (let y = 0, row = 0; y < height; y += size, row++)
-      for (let x = (row % 2) * size; x < width; x += 2 * size) scene.fillRect(x, y, size, size);
+    scene.setTransform(1, 0, 0, 1, 0, 0);
     scene.drawImage(cutout.canvas, 0, 0);
-    scene.restore();
   }
 
   #drawTop() {

@@ -1,7 +1,6 @@
 // The slice of a volume that is shown, its window of grey values, and their sliders.
 
-import { $, inputOf } from "./elements.js";
-import { choose } from "./keys.js";
+import { $, choose, inputOf } from "./elements.js";
 
 /** @import { App } from "./main.js" */
 
@@ -80,7 +79,6 @@ export class Slices {
   #change(axis, index) {
     const fit = axis !== this.axis;
     this.app.cancel();
-    this.app.tools.forgetLine();
     [this.axis, this.index] = [axis, index];
     this.app.attempt(this.show(fit));
   }

@@ -28,7 +28,6 @@
  * @property {boolean} undo
  * @property {boolean} redo
  * @property {Record<string, number[]>} boxes   by label
- * @property {boolean} masks    whether there are some, or strokes of a file
  * @property {number[]} labels
  * @property {number | null} energy
  * @property {number} seconds
@@ -69,19 +68,10 @@
  * @property {{ text: string, item?: number, number?: number }} error
  * @property {{}} open
  * @property {{}} closed
- * @property {{ text: string }} refused
  */
 /** @typedef {{ [T in keyof Messages]: (message: Messages[T]) => unknown }} Handlers */
 
 const HEADER = 32;   // bytes
-
-// Why this server does not answer the page, such as another token after a restart; empty if no server answers.
-async function refusal() {
-  try {
-    const answer = await fetch(document.baseURI, { signal: AbortSignal.timeout(5000) });
-    return answer.status === 403 ? await answer.text() : "";
-  } catch { return ""; }
-}
 
 export class Connection {
   /** @type {WebSocket | null} */
@@ -104,13 +94,8 @@ export class Connection {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => { this.#delay = 250; this.handlers.open({}); };
     socket.onmessage = ({ data }) => (typeof data === "string" ? this.#text(JSON.parse(data)) : this.#binary(data));
-    socket.onclose = async () => {
+    socket.onclose = () => {
       this.handlers.closed({});
-      const text = await refusal();
-      if (text) {
-        this.handlers.refused({ text });
-        return;
-      }
       setTimeout(() => this.#open(), this.#delay);
       this.#delay = Math.min(5000, 2 * this.#delay);
     };

@@ -1,8 +1,6 @@
 // The strokes of the image: those that the server knows, in its order, and those that it has not confirmed yet.
 
-import { hint } from "./panel.js";
-
-/** @import { State, Stroke } from "./socket.js" */
+/** @import { Stroke } from "./socket.js" */
 /** @import { View } from "./view.js" */
 /** @typedef {(label: number) => string} Colours   the colour of a label */
 
@@ -18,16 +16,6 @@ export class Strokes {
     this.known.clear();
     this.order = [];
     this.own.clear();
-  }
-
-  /**
-   * Whether there is nothing to erase; the page says so.
-   * @param {State} state
-   */
-  refusesErasing({ masks }) {
-    const isBlank = !masks && Boolean(this.all().next().done);
-    if (isBlank) hint("Nothing is drawn yet that can be erased", "error");
-    return isBlank;
   }
 
   *all() {
@@ -68,7 +56,7 @@ export class Strokes {
  */
 export function drawStroke(context, view, ratio, { points, radius, label, do: what }, colourOf) {
   const { aspect } = view, erase = what === "erase", [[x0, y0], ...others] = points;
-  view.applyRound(context, ratio);
+  view.apply(context, ratio, 1);   // y is multiplied by the aspect
   context.globalCompositeOperation = erase ? "destination-out" : "source-over";
   context.strokeStyle = context.fillStyle = erase ? "#000" : colourOf(label);
   // Erasing also removes the smooth edge of what is below.

@@ -15,8 +15,6 @@ export class Tools {
   /** @type {"stroke" | "box" | "pan" | "pinch" | null} */
   #action = null;
   /** @type {Point | null} */
-  #lastEnd = null;             // of the last stroke, where a line begins
-  /** @type {Point | null} */
   pointer = null;              // on the screen
   /** @type {Stroke | null} */
   stroke = null;
@@ -51,7 +49,7 @@ export class Tools {
 /** @param {PointerEvent} event */
   #down(event) {
     this.canvas.focus({ preventScroll: true });
-    if (!this.host.ready) return;
+    if (!this.host.ready || document.querySelector(":popover-open")) return;   // which this press closes
     const place = this.#place(event);
     this.cross = null;
     this.#pointers.set(event.pointerId, place);
@@ -66,7 +64,7 @@ export class Tools {
     } else {
       const erase = Boolean(event.buttons & PEN_ERASER) || this.host.tool === "erase";
       const background = !erase && (event.button === 2 || event.altKey || this.host.tool === "background");
-      this.#press(this.view.toImage(...place), background, erase, event.shiftKey);
+      this.#press(this.view.toImage(...place), background, erase);
     }
     event.preventDefault();
     this.#showCursor();
@@ -77,12 +75,11 @@ export class Tools {
    * @param {Point} at           in the image
    * @param {boolean} background
    * @param {boolean} erase
-   * @param {boolean} joined     whether a line leads from the last stroke
    */
-  #press(at, background, erase, joined) {
-    const { tool, radius, label, slice: [axis, index], isTaking, mask, objects, strokes, state } = this.host;
+  #press(at, background, erase) {
+    const { tool, radius, label, slice: [axis, index], isTaking, mask, objects } = this.host;
     const what = erase ? "erase" : tool === "select" || tool === "solid" || tool === "push" ? tool : "stroke", isMark = what === "stroke";
-    if (erase ? strokes.refusesErasing(state) : !(isMark && background) && objects.refuses(label)) {
+    if (!erase && !(isMark && background) && objects.refuses(label)) {
       this.#action = null;   // the press has no further effect
     } else if (tool === "box" && !background && !erase) {
       this.#action = "box";
@@ -90,8 +87,7 @@ export class Tools {
     } else {
       const taken = !isMark && (background || isTaking || (what === "push" && mask.at(at) !== label));
       this.#action = "stroke";
-      this.stroke = {
-        do: what, points: joined && this.#lastEnd ? [this.#lastEnd] : [], radius, label: isMark && background ? 0 : label, taken, axis, index };
+      this.stroke = { do: what, points: [], radius, label: isMark && background ? 0 : label, taken, axis, index };
       this.#extend(this.stroke, at, true);
       this.host.pen.changed(this.stroke);
     }
@@ -161,7 +157,6 @@ export class Tools {
   }
 
   #finishStroke() {
-    this.#lastEnd = this.stroke?.points.at(-1) ?? null;
     this.stroke = null;
     this.host.pen.done();
   }
@@ -197,7 +192,7 @@ export class Tools {
   pressCross() {
     if (!this.cross || !this.host.ready || this.#pointers.size) return;
     if (this.box) this.#finishBox(this.box);
-    else this.#press(this.cross, this.host.tool === "background", this.host.tool === "erase", false);
+    else this.#press(this.cross, this.host.tool === "background", this.host.tool === "erase");
     this.host.drawTop();
   }
 
@@ -232,8 +227,6 @@ export class Tools {
     this.#showCursor();
     this.host.drawTop();
   }
-
-  forgetLine() { this.#lastEnd = null; }
 
   #showCursor() {
     this.canvas.classList.toggle("pan", this.space && this.#action !== "pan");

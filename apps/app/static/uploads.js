@@ -1,6 +1,6 @@
-// Files for the server (images, masks, the sample photograph), and the cut-out from it.
+// Files for the server: images, masks, the sample photograph.
 
-import { $, reasonOf } from "./elements.js";
+import { reasonOf } from "./elements.js";
 import { forgetError, showCard } from "./panel.js";
 
 /** @import { App } from "./main.js" */
@@ -38,23 +38,4 @@ export async function uploadAll(app, files) {
 /** @param {App} app */
 export async function openSample(app) {
   await upload(app, new File([await (await ask("sample")).blob()], "astronaut.png"));
-}
-
-/** @param {App} app */
-const cutout = async (app) => (await ask(`cutout/${app.item}`)).blob();
-
-/** @param {App} app */
-export async function copyCutout(app) {
-  // The promise is passed on: a browser lets a page write to the clipboard only at once after a click.
-  await navigator.clipboard.write([new ClipboardItem({ "image/png": cutout(app) })]);
-  $("saved").textContent = "The cut-out is in the clipboard";
-}
-
-/** @param {App} app */
-export async function downloadCutout(app) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await cutout(app));
-  link.download = `${(app.info?.name ?? "image").replace(/\.[^.]*$/, "")}-cutout.png`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -81,22 +81,12 @@ export class View {
   }
 
   /**
-   * Let a context, of `ratio` device pixels per CSS pixel, draw in image coordinates.
+   * Let a context, of `ratio` device pixels per CSS pixel, draw in image coordinates; with an aspect of 1, round brushes.
    * @param {CanvasRenderingContext2D} context
    * @param {number} ratio
    */
-  apply(context, ratio) {
+  apply(context, ratio, aspect = this.aspect) {
     const scale = ratio * this.scale;
-    context.setTransform(scale, 0, 0, scale * this.aspect, ratio * this.x, ratio * this.y);
-  }
-
-  /**
-   * The same with square pixels, for round brushes: y has to be multiplied by `aspect`.
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} ratio
-   */
-  applyRound(context, ratio) {
-    const scale = ratio * this.scale;
-    context.setTransform(scale, 0, 0, scale, ratio * this.x, ratio * this.y);
+    context.setTransform(scale, 0, 0, scale * aspect, ratio * this.x, ratio * this.y);
   }
 }

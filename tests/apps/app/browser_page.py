@@ -18,7 +18,7 @@ from tests.chromium import start
 selenium = pytest.importorskip("selenium.webdriver", reason="needs the extra 'test'")
 pytest.importorskip("uvicorn", reason="needs the extra 'app'")
 
-TIMEOUT = 120
+TIMEOUT = 300  # seconds; kernels may be compiled first
 OBJECT = (
     [(220, 50), (230, 130), (225, 185), (290, 240), (240, 268), (150, 225), (135, 190)],
     [(245, 285), (300, 360), (430, 375), (480, 480), (380, 490)],
@@ -41,6 +41,7 @@ class Browser:
 
     def __init__(self, folder: Path, *arguments, ready: bool = True):
         self._folder = folder
+        self._is_lost = False
         self._start(*arguments)
         self.driver = start(folder / "profile", "--force-dark-mode")
         self.driver.get(self.address)
@@ -52,19 +53,18 @@ class Browser:
         self._server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=self._folder)
         self.address = self._server.stdout.readline().split()[-1]
 
-    def restart(self, *arguments):
-        """Another server; the page does not know its token."""
-        self.stop()
-        self._start(*arguments)
-
     def stop(self):
+        self._is_lost = True
         self._server.terminate()
         self._server.wait(TIMEOUT)
         self._server.stdout.close()
 
     def close(self):
+        """End it; return the errors of the page, but none of one whose server was stopped."""
+        errors = [] if self._is_lost else self.driver.get_log("browser")
         self.driver.quit()
         self.stop()
+        return [one for one in errors if one["level"] == "SEVERE"]
 
     def js(self, code, *arguments):
         return self.driver.execute_script(f"const app = cutmatchApp; return {code}", *arguments)
@@ -74,6 +74,10 @@ class Browser:
         while not self.js(code, *arguments):
             assert time.monotonic() < end, f"not within {TIMEOUT} s: {code}"
             time.sleep(0.05)
+
+    def hinted(self, text):
+        """Wait until the page's hint contains a text; while kernels are compiled, it says so."""
+        self.until("document.getElementById('hint').textContent.includes(arguments[0])", text)
 
     def ready(self, item=0):
         self.until("globalThis.cutmatchApp && app.ready && app.state.item === arguments[0]", item)
@@ -103,6 +107,32 @@ class Browser:
         count = self.js("app.state.order.length")
         self.drag(points, button)
         self.until("app.state.order.length > arguments[0] && !app.strokes.own.size", count)
+
+    def objects(self, count):
+        """Mark the background and the first cells, each with the next free label."""
+        self.stroke([(10, 10), (410, 10), (410, 310), (10, 310)], 2)
+        for x, y in PLACES[:count]:
+            self.keys("o")
+            self.stroke([(x - 8, y), (x + 8, y)])
+        self.settled()
+
+    def telephone(self):
+        metrics = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        self.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        self.driver.refresh()
+        self.ready()
+
+    def fingers(self, kind, *places):
+        """One event of fingers at places of the screen."""
+        points = [dict(zip("xy", place, strict=True)) | {"id": k} for k, place in enumerate(places)]
+        self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def tap(self, *places):
+        """Put a finger on the screen, move it over places, and lift it."""
+        for kind, place in zip(("touchStart", *["touchMove"] * (len(places) - 1)), places, strict=True):
+            self.fingers(kind, place)
+        self.fingers("touchEnd")
 
     def astronaut(self):
         for points in OBJECT:
@@ -141,7 +171,3 @@ class Browser:
 
 def row(page, label, part):
     return page.driver.find_element("css selector", f'#objects [data-label="{label}"] .{part}')
-
-
-def no_errors(page):
-    return [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []

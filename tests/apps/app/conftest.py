@@ -181,8 +181,7 @@ def browse(tmp_path):
         return opened[-1]
 
     yield start
-    for one in opened:
-        one.close()
+    assert [error for one in opened for error in one.close()] == []
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def test_a_box_and_a_start_mask(served, connect, scene, files):
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
     address = f"/{client.server.token}/hint/start/0"
     assert client.post(address, content=(files / "rough.png").read_bytes(), headers=headers).status_code == 204
-    page.until(lambda m: m["type"] == "state" and m["masks"])
+    page.until(lambda m: m["type"] == "state" and m["undo"])
     page.settled()
     assert ((page.labels > 0) & scene.truth).sum() > 200
     assert client.post(address, content=b"nothing", headers=headers).status_code == 400
@@ -64,7 +64,7 @@ def test_a_box_and_a_start_mask(served, connect, scene, files):
         path = files / f"mask{number}.png"
         Image.fromarray(colours).save(path)
         assert client.post(address, content=path.read_bytes(), headers=headers).status_code == 204
-        page.until(lambda m: m["type"] == "state" and m["masks"])
+        page.until(lambda m: m["type"] == "state" and m["undo"])
         page.settled()
         np.testing.assert_array_equal(page.labels, found)
 

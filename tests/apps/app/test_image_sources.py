@@ -19,7 +19,7 @@ def check(values, constant):
         warnings.simplefilter("error")
         json.dumps([image.range, image.window], allow_nan=False)
         level, width = image.window
-        shown = np.concatenate([np.frombuffer(image.slice_values(0, k), "<u2") for k in range(len(values))])
+        shown = np.concatenate([np.frombuffer(image.content(0, k)[0], "<u2") for k in range(len(values))])
     assert -1 <= level <= 1
     assert 0 < width <= 1
     assert shown.min() == 0

@@ -3,53 +3,34 @@
 CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots.
 """
 
-from tests.apps.app.browser_page import OBJECT, PLACES, no_errors
+from tests.apps.app.browser_page import PLACES
 from tests.chromium import IN_BROWSER
 
 pytestmark = IN_BROWSER
 FINGER = 44  # pixels of a target
 
 
-def as_telephone(page):
-    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    page.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    page.driver.refresh()
-    page.ready()
-
-
-def send_touch(page, kind, places):
-    points = [dict(zip("xy", place, strict=True)) | {"id": k} for k, place in enumerate(places)]
-    page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-
-def hint(page):
-    return page.driver.find_element("id", "hint").text
-
-
 def touch(page, points):
     """Move a finger over points of the image."""
     count = page.js("app.state.order.length")
-    for kind, place in zip(("touchStart", *["touchMove"] * (len(points) - 1)), page.screen(points), strict=True):
-        send_touch(page, kind, [place])
-    send_touch(page, "touchEnd", [])
+    page.tap(*page.screen(points))
     page.until("app.state.order.length > arguments[0] && !app.strokes.own.size", count)
 
 
 def test_touch_on_a_telephone(cells, browse):
     page = browse("cells.png", "--out", "out")
-    as_telephone(page)
+    page.telephone()
     assert page.js("document.documentElement.scrollWidth") == 390
     assert page.driver.find_element("id", "stage").rect["width"] == 390
     buttons = [one for one in page.driver.find_elements("css selector", "button") if one.is_displayed()]
     assert len(buttons) >= 8
     assert min(min(one.rect["width"], one.rect["height"]) for one in buttons) >= FINGER
     # Where kernels are compiled first, the hint says so meanwhile.
-    page.until("document.getElementById('hint').textContent.includes('tap Box and drag a box')")
+    page.hinted("tap Box and drag a box")
     (x, y), beside = PLACES[5], (PLACES[5][0] + 50, PLACES[5][1] + 50)
     touch(page, [(x - 8, y), (x + 8, y)])
     page.until("document.getElementById('hint').textContent.startsWith('If the outline fits, tap Save')")
-    assert "tap Background" in hint(page)
+    assert "tap Background" in page.driver.find_element("id", "hint").text
     page.click("tool-background")
     tools = page.driver.find_elements("css selector", "#tools > button")
     assert all(one.get_property("scrollWidth") <= one.get_property("clientWidth") for one in tools)
@@ -64,12 +45,11 @@ def test_touch_on_a_telephone(cells, browse):
     page.click("panel-button")
     assert not page.driver.find_element("id", "panel").is_displayed()
     page.screenshot("telephone")
-    assert no_errors(page)
 
 
 def test_a_pinch_changes_no_history(cells, browse):
     page = browse("cells.png", "--out", "out")
-    as_telephone(page)
+    page.telephone()
     for (x, y), tool in ((PLACES[5], "object"), ((110, 110), "background"), ((110, 10), "background")):
         page.click(f"tool-{tool}")
         touch(page, [(x, y), (x + 5, y)])
@@ -78,18 +58,17 @@ def test_a_pinch_changes_no_history(cells, browse):
     drawn = page.js("app.state.order.length")  # further strokes are sent in parts
     zoom = page.js("app.view.scale")
     first, moved = page.screen([(180, 200), (200, 200)])
-    send_touch(page, "touchStart", [first])
-    send_touch(page, "touchMove", [moved])
+    page.fingers("touchStart", first)
+    page.fingers("touchMove", moved)
     page.until("app.state.order.length > arguments[0]", drawn)
     other = (moved[0] + 60, moved[1])
-    send_touch(page, "touchStart", [moved, other])
-    send_touch(page, "touchMove", [moved, (other[0] + 60, other[1])])
-    send_touch(page, "touchEnd", [])
+    page.fingers("touchStart", moved, other)
+    page.fingers("touchMove", moved, (other[0] + 60, other[1]))
+    page.fingers("touchEnd")
     page.until("app.state.order.length === arguments[0]", drawn)
     assert page.js("app.view.scale") > zoom
     page.click("redo")
     page.until("app.state.order.length > arguments[0] && !app.state.redo", drawn)
-    assert no_errors(page)
 
 
 def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
@@ -97,8 +76,6 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     title = page.driver.find_element("id", "title")
     assert title.text == "1/2 astronaut.png"
     page.click("tool-erase")
-    page.drag(OBJECT[0])  # nothing to erase
-    page.until("document.getElementById('hint').className === 'error'")
     page.keys("2", "n")
     page.ready(1)
     assert title.text.startswith("2/2 ")
@@ -120,7 +97,6 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     page.keys("n", shift=True)  # which has a box already
     page.ready(0)
     assert page.js("app.tool") == "object"
-    assert no_errors(page)
 
 
 def test_another_image_is_opened_while_one_is_loaded(photographs, browse):
@@ -155,7 +131,7 @@ def test_an_answer_is_awaited_at_once(cells, browse):
         x,
         y,
     )
-    assert said[0].startswith("Working…")
+    assert said[0].startswith(("Working…", "Getting ready"))
     assert said[1:] == ["working…", False]
     page.until("app.state.order.length === 1")
     page.settled()
@@ -182,7 +158,6 @@ def test_marks_by_the_keyboard_alone(cells, browse):
     assert page.labels()[end[1], end[0]] == 0
     page.keys("r", space, *[up] * 20, *[left] * 30, space)
     page.until("app.box && app.box[2] === arguments[0] + 1", end[0])
-    assert no_errors(page)
 
 
 def test_the_sample_photograph(browse):
@@ -191,4 +166,3 @@ def test_the_sample_photograph(browse):
     assert not page.driver.find_element("id", "save").is_enabled()
     page.click("sample")
     page.ready()
-    assert no_errors(page)
