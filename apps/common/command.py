@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import os
-from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,10 +55,9 @@ def parser(name: str, text: str) -> argparse.ArgumentParser:
 def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
     """Parse the options in `argv`.
 
-    Raises InputError for an environment variable that numba cannot use, for an empty name, and for an output file with
-    the suffix of another kind of file.  Otherwise `--json` before an image would overwrite the image with the report.
+    Raises InputError for an empty name, and for an output file with the suffix of another kind of file.  Otherwise
+    `--json` before an image would overwrite the image with the report.
     """
-    _check_environment()
     chosen = options.parse_args(argv)
     if getattr(chosen, "quiet", False):
         logging.getLogger("cutmatch").setLevel(logging.ERROR)
@@ -103,55 +101,22 @@ def add_json_option(options: argparse.ArgumentParser) -> None:
     options.add_argument("--overwrite", action="store_true", help="replace existing files, but never an input")
 
 
-def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
-    """Add the options of all commands: --device, --out, --overwrite, --threads, --json, --quiet."""
+def add_shared_options(options: argparse.ArgumentParser, command: str) -> None:
+    """Add the options of all commands that process inputs."""
+    batch = options.add_argument_group("many inputs")
+    engine, again = batch.add_mutually_exclusive_group(), batch.add_mutually_exclusive_group()
+    engine.add_argument("--workers", type=int, metavar="N", help="number of processes, each with one input at a time")
+    where = "address of a dask.distributed cluster: tcp://host:8786"
+    engine.add_argument("--scheduler", metavar="ADDRESS", help=where)
+    again.add_argument("--resume", action="store_true", help="skip what an earlier run with these options finished")
+    what = f"do not write NAME-{command}.json: versions, options, inputs, energy and seconds of each result"
+    again.add_argument("--no-record", dest="record", action="store_false", help=what)
+    batch.add_argument("--report", metavar="FILE", help="write FILE.html: all results, their scores and times")
     options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve")
-    options.add_argument("--out", default=out, metavar="FOLDER", help="folder for the results")
+    options.add_argument("--out", default="out", metavar="FOLDER", help="folder for the results")
     options.add_argument("--threads", type=int, metavar="N", help="number of threads (default: one per core)")
     add_json_option(options)
     options.add_argument("--quiet", action="store_true", help="print errors only")
-
-
-def add_record_option(options: argparse.ArgumentParser, command: str) -> None:
-    """Add --no-record to a command that writes a record of each result."""
-    what = f"do not write NAME-{command}.json: versions, options, inputs, energy and seconds of each result"
-    options.add_argument("--no-record", dest="record", action="store_false", help=what)
-
-
-def add_batch_options(options: argparse.ArgumentParser) -> None:
-    """Add the options of commands that accept many inputs: --workers, --scheduler, --resume, --report."""
-    batch = options.add_argument_group("many inputs")
-    batch.add_argument("--workers", type=int, metavar="N", help="number of processes, each with one input at a time")
-    batch.add_argument("--scheduler", metavar="ADDRESS", help="address of a dask.distributed cluster: tcp://host:8786")
-    batch.add_argument("--resume", action="store_true", help="skip what an earlier run with these options finished")
-    batch.add_argument("--report", metavar="FILE", help="write FILE.html: all results, their scores and times")
-
-
-def in_batch(many: bool, chosen) -> bool:
-    """Whether to process the inputs as a batch: if there are many, or with an option of batches.
-
-    Raises InputError for fewer than one worker, for --workers together with --scheduler, and --resume without records.
-    """
-    if chosen.workers is not None and chosen.workers < 1:
-        raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
-    if chosen.workers is not None and chosen.scheduler is not None:
-        raise InputError(
-            "--workers (processes of this machine) and --scheduler (a cluster) exclude each other; pass one of them"
-        )
-    if chosen.resume and not chosen.record:
-        raise InputError("--resume skips inputs by the records beside their results; omit --no-record")
-    chosen.many = many or chosen.workers is not None or chosen.scheduler is not None or chosen.resume
-    return chosen.many
-
-
-def check_method(method: str, devices: Mapping[str, Container[str]], device: str) -> None:
-    """Raise InputError unless a method, one of `devices` by name, runs on the device, or if that is "auto" on any."""
-    from gridcut.device import resolve
-
-    usable = {"cpu", resolve("auto")} if device == "auto" else {device}
-    known = ["auto", *(name for name, on in devices.items() if any(one in on for one in usable))]
-    if method not in known:
-        raise InputError(f"--method must be one of {', '.join(known)} on this device, got {method!r}")
 
 
 def check_threads(threads: int | None) -> int:
@@ -217,10 +182,3 @@ def finite(value):
     if isinstance(value, list | tuple):
         return [finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _check_environment() -> None:
-    """Raise InputError for a value of NUMBA_NUM_THREADS that would make importing numba fail."""
-    value = os.environ.get("NUMBA_NUM_THREADS")
-    if value is not None and not (value.strip().isdecimal() and int(value) > 0):
-        raise InputError(f"NUMBA_NUM_THREADS must be 1 or more, got {value!r}; set another number, or unset it")

@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from apps.common.command import check_method, check_threads
+from apps.common.command import check_threads
 from apps.common.images import InputError, by_number, check_same_size, write_bytes, write_image
 from apps.optical_flow import LINKERS
 from apps.optical_flow.frame import Frame
@@ -82,8 +82,8 @@ def _plan(chosen) -> Work:
         from assign.methods import METHODS
 
         check_linker(chosen.linker, chosen.fast, chosen.method, "--")
-        found = {name: [on for on in ("cpu", "cuda") if of.find("dense", on)] for name, of in METHODS.items()}
-        check_method(chosen.method, found, chosen.device)
+        if chosen.method not in ("auto", *METHODS):
+            raise InputError(f"--method must be one of auto, {', '.join(METHODS)}, got {chosen.method!r}")
     chosen.kinds = _kinds(chosen)
     items, many, total = _pairs(chosen)
     # Several pairs at once: one is read or written, or runs on one thread, while another one uses the other threads.

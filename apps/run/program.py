@@ -24,7 +24,6 @@ from apps.common.errors import (
     one_line,
     print_error,
     print_lines,
-    reason_of,
 )
 from apps.common.outputs import Outputs
 from apps.run.inputs import Item
@@ -93,26 +92,13 @@ class Program:
         """
         clock = Clock(command_age(argv))
         run = _Run(self, command.parsed(self.parser(), argv), clock)
-        if run.is_batch:
-            return run.process_many()
-        task, chosen = run.single_task(), run.chosen
-        limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
-        try:
-            with elapsed_display(chosen.quiet), limit:
-                from apps.run.records import performed
-
-                report, _ = performed(task, clock)
-        except MemoryError as error:
-            raise MemoryError(f"{task.shown}: {reason_of(error)}") from None
-        return run.end_single(task, report)
+        return run.process_many() if run.is_batch else run.process_one()
 
     def parser(self) -> ArgumentParser:
         """Parser of the options."""
         options = command.parser(self.name, self.text + EXIT_STATUS)
         self.add_options(options)
-        command.add_batch_options(options)
-        command.add_shared_options(options, "out")
-        command.add_record_option(options, self.name)
+        command.add_shared_options(options, self.name)
         return options
 
 
@@ -155,20 +141,24 @@ class _Run:
         check_threads(chosen.threads)
         command.check_device(chosen.device)
         self.work = program.plan(chosen)
-        self.is_batch = command.in_batch(self.work.many, chosen)
+        if chosen.workers is not None and chosen.workers < 1:
+            raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
+        self.is_batch = self.work.many or chosen.resume or (chosen.workers, chosen.scheduler) != (None, None)
+        chosen.many = self.is_batch
         self.outputs = Outputs(chosen, program.inputs)
         if self.is_batch:
             self.outputs.named |= self.work.named
         has_records = any(Path(chosen.out).glob(f"*-{program.name}.json"))
         self.outputs.check_named(has_records, chosen.resume)
 
-    def single_task(self):
-        """The task of the only item."""
-        return self._task(0, self.work.items[0])
+    def process_one(self) -> int:
+        """Process the only item and return the exit status; raises its error."""
+        noun, task = self.program.noun, self._task(0, self.work.items[0])
+        limit = nullcontext() if self.chosen.threads is None else limited_threads(self.chosen.threads)
+        with elapsed_display(self.chosen.quiet), limit:
+            from apps.run.records import performed
 
-    def end_single(self, task, report: dict) -> int:
-        """Write what is written after the only item, and print its line."""
-        noun = self.program.noun
+            report, _ = performed(task, self.clock)
         self._write_page({f"{noun}s": [{**report, noun: task.shown}], "failures": []})
         if self.chosen.json:
             write_json(self.chosen.json, report)
