@@ -19,6 +19,7 @@ from importlib import import_module
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from llvmlite import binding
 from numba import types
@@ -99,6 +100,8 @@ CPU = (
     Internal("a dispatcher", "get_call_template", "one version for all literals", "compilation is slower"),
     Internal("a dispatcher", "get_overload", "code without a wrapper for callers in kernels", "compilation is slower"),
     Internal("numba.core.compiler", "Compiler", "code that is optimised once", "compilation is slower"),
+    Internal("numba.core.typed_passes", "NopythonRewrites", "no search for sums of arrays", "compilation is slower"),
+    Internal("numba.core.types.BaseFunction", "get_call_type", "versions of operators", "compilation is slower"),
     Internal("numba.core.codegen", "JITCodeLibrary", "code that is optimised once", "compilation is slower"),
     Internal("numba.core.codegen.JITCodeLibrary", "_optimize_functions", "is left out", "compilation is slower"),
     Internal("numba.core.codegen.JITCodeLibrary", "_optimize_final_module", "is left out", "compilation is slower"),
@@ -174,6 +177,7 @@ def _known(**options) -> dict:
 _ENVIRONMENT = "_ZN08NumbaEnv"  # begins the name of a variable of each function in machine code
 _LIBRARY: Any = found("numba.core.codegen", "JITCodeLibrary") or object
 _COMPILER: Any = found("numba.core.compiler", "Compiler") or object
+_FUSION: Any = found("numba.core.typed_passes", "NopythonRewrites")
 
 
 class _Entry(_LIBRARY):
@@ -206,6 +210,14 @@ def _into(library) -> dict:
                 given.enable_object_caching()
             super().__init__(typingctx, targetctx, given, *args)
 
+        def define_pipelines(self):
+            pipelines = super().define_pipelines()
+            if not self.state.flags.nrt:  # sums of arrays would be new arrays
+                for pipeline in pipelines:
+                    pipeline.passes = [step for step in pipeline.passes if step[0] is not _FUSION]
+                    pipeline.finalize()
+            return pipelines
+
     return {} if object in (_LIBRARY, _COMPILER) else {"pipeline_class": Compiler}
 
 
@@ -214,6 +226,29 @@ PLAIN = ENTRY | _known(_nrt=False)
 CALLEE = _into(_Callee) | _known(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 INNER = CALLEE | _known(_nrt=False)
 INLINED = INNER | _known(forceinline=True)
+
+
+def choose_once(owner) -> None:
+    """Let numba choose the version of an operator for each combination of kinds of numbers once, not at every use."""
+    choose = getattr(owner, "get_call_type", None)
+    if choose is None:
+        return
+    chosen: WeakKeyDictionary = WeakKeyDictionary()
+
+    @wraps(choose)
+    def get_call_type(self, context, args, kws):
+        if kws or not all(isinstance(kind, types.Number | types.Boolean) for kind in args):
+            return choose(self, context, args, kws)
+        known = chosen.setdefault(self, {})
+        key = context, *args
+        if key not in known:
+            known[key] = choose(self, context, args, kws)
+        return known[key]
+
+    owner.get_call_type = get_call_type
+
+
+choose_once(found("numba.core.types", "BaseFunction"))
 
 
 def for_all_values(dispatcher):
