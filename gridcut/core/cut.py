@@ -7,10 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core import push_relabel_steps
-from gridcut.core.cut_capacity import Measured, capacity_to_sink, cut_capacity, measure_cut, unused_capacity
+from gridcut.core.cut_capacity import (
+    Measured,
+    capacity_to_sink,
+    cut_capacity,
+    finite,
+    measure_cut,
+    unused_capacity,
+)
 from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import NOTHING, Reader, fill, load_terminals_kernel, plane, reader
-from gridcut.core.problem import Offset, Problem, check_offset, check_problem, ends, pixel_at
+from gridcut.core.problem import Offset, Problem, check_offset, check_problem
 from gridcut.core.solve_exactly import Kept
 from gridcut.core.units import MAX_LOSS, scale_of
 from gridcut.device import CertificateError, plain_kernel
@@ -213,10 +220,7 @@ def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple
         value = cut_capacity(views, labels, True)
         if labels.size * (1 + views.layout.arcs) * unit <= MAX_LOSS * value < math.inf:
             return value, None  # the loss is less than one unit per capacity, so it need not be summed
-    cut = measure_cut(views, labels, unit)
-    if cut.value == math.inf:
-        raise infinite_cut(problem, labels)
-    return cut.value, cut
+    return finite(measure_cut(views, labels, unit), "edges")
 
 
 def labels_and_value(problem: Problem, views: Reader, grid: Grid, sink_side, to_sink: int | None = None) -> tuple:
@@ -250,42 +254,6 @@ def empty_cut(problem: Problem, device, method) -> Cut:
     kept = problem._replace(source=nothing, sink=nothing, edges=dict.fromkeys(problem.edges, nothing), mask=None)
     lazy = LazySolved(Solved(kept._replace(library=None), None, None, []), library=problem.library)
     return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, lazy)
-
-
-# The error for problems whose every cut is infinite
-
-
-def infinite_cut(problem: Problem, labels: np.ndarray) -> ValueError:
-    """The error for a minimum cut of infinite capacity; its message contains an infinite capacity that is cut."""
-    for name, cut in _infinite(problem, labels):
-        if cut is not None:
-            return ValueError(
-                f"every cut has infinite capacity: infinite capacities lead from the source to the sink, for instance "
-                f"over {name} at {cut}; make one of them finite"
-            )
-    return ValueError(
-        "source, sink and edges are too large: the capacity of the minimum cut is larger than the largest float; scale "
-        "them down"
-    )
-
-
-def _infinite(problem: Problem, labels: np.ndarray):
-    """For each array, its name and the first of its infinite capacities in the cut, or None."""
-    used = np.ones(problem.shape, bool) if problem.mask is None else problem.mask
-    whole = ends(problem.shape, ())[0]
-    for name, array, side in (("source", problem.source, ~labels), ("sink", problem.sink, labels)):
-        yield name, _first(np.isinf(array) & side & used, whole)
-    for offset, array in problem.edges.items():
-        near, far = ends(problem.shape, (offset,))
-        cut = labels[near] & ~labels[far]
-        if tuple(-i for i in offset) not in problem.edges:
-            cut = labels[near] != labels[far]
-        cut &= used[near] & used[far] & np.isinf(np.broadcast_to(array, problem.shape)[near])
-        yield f"edges[{offset}]", _first(cut, near)
-
-
-def _first(found: np.ndarray, place) -> tuple[int, ...] | None:
-    return pixel_at(found, place) if found.any() else None
 
 
 # Completion of a solver's final pseudoflow to a flow, if it is none.

@@ -235,6 +235,16 @@ def _bytes(labels: np.ndarray) -> np.ndarray:
     return unmarked(labels.view(np.uint8).reshape(-1))
 
 
+def finite(cut: Measured, arcs: str) -> tuple[float, Measured]:
+    """The value of a cut and the cut; ValueError if it is infinite.  arcs: the argument with the capacities of arcs."""
+    if cut.value == math.inf:
+        raise ValueError(
+            "every cut has infinite capacity, or more than the largest float; on some way from the source to the sink, "
+            f"make a capacity of source, {arcs} or sink finite, or scale all down"
+        )
+    return cut.value, cut
+
+
 def add_up(numbers) -> int | float:
     """The sum of integers, or of floats: inf if it exceeds the largest float."""
     if not any(isinstance(n, float) for n in numbers):
@@ -251,7 +261,6 @@ def add_up(numbers) -> int | float:
 # are products computed with Python integers.
 
 INT64_BITS = 63
-CHUNK_PRODUCTS = 1 << 16  # products of Python integers at a time
 
 
 def total(array: np.ndarray) -> int | float:
@@ -272,13 +281,7 @@ def total_of_products(first: np.ndarray, second: np.ndarray) -> int | float:
             return (first.astype(np.float64) * second).sum(dtype=np.float64).item()
     if first.size * largest(first) * largest(second) < 2**INT64_BITS:
         return (first.astype(np.int64) * second).sum(dtype=np.int64).item()
-    used = (first != 0) & (second != 0)
-    first, second = first[used], second[used]
-    found = 0
-    for i in range(0, first.size, CHUNK_PRODUCTS):
-        pairs = zip(first[i : i + CHUNK_PRODUCTS].tolist(), second[i : i + CHUNK_PRODUCTS].tolist(), strict=True)
-        found += sum(a * b for a, b in pairs)
-    return found
+    return int(first.ravel().astype(object) @ second.ravel().astype(object))  # Python's integers
 
 
 def largest(array: np.ndarray) -> int:

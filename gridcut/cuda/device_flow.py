@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.cut import Cut, LazySolved, Solved, infinite_cut
-from gridcut.core.cut_capacity import Measured
+from gridcut.core.cut import Cut, LazySolved, Solved
+from gridcut.core.cut_capacity import Measured, finite
 from gridcut.core.grid import Grid
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
@@ -96,7 +96,7 @@ def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple["
         labels, found = labels_and_values(state, sink_side, held.capacities if problem.is_float else None)
         if problem.items is not None:
             return labels, found, None
-        return labels, *checked_value(problem, found[0], labels)
+        return labels, *checked_value(problem, found[0])
 
     solution = solve_exactly(load, solve, value, clock)
     on_device = StateOnDevice(problem._replace(bound=solution.state.number_types.bound), solution.state)
@@ -104,13 +104,9 @@ def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple["
     return on_device, solution, clock
 
 
-def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measured | None]:
-    """The value of a cut, and the loss of floats; ValueError for an infinite cut.  labels: bytes on the GPU."""
-    if not problem.is_float:
-        return found, None
-    if found.value == math.inf:
-        raise infinite_cut(problem.on_host(), download(labels).view(np.bool_).reshape(problem.shape))
-    return found.value, found
+def checked_value(problem: Problem, found) -> tuple[int | float, Measured | None]:
+    """The value of a cut, and the loss of floats; ValueError for an infinite cut."""
+    return finite(found, "edges") if problem.is_float else (found, None)
 
 
 def max_flow_on_device(problem: Problem, method: DeviceMethod, callback) -> Cut:

@@ -4,11 +4,9 @@ Integers are summed exactly, in two halves of 32 bits.  Floats are summed as flo
 to units: see gridcut/core/units.py.
 """
 
-import math
-
 import numpy as np
 
-from gridcut.core.cut_capacity import Measured, add_up, lost
+from gridcut.core.cut_capacity import Measured, add_up, finite, lost
 from gridcut.core.units import difference, scale_of
 from gridcut.device import plain_kernel
 from gridcut.device.arguments import INT64_MAX
@@ -90,29 +88,4 @@ def value_of_graph(
             )
     if not problem.is_float:
         return integer_cut(lists, labels), None
-    cut = float_cut(problem, lists, labels, unit)
-    if cut.value == math.inf:
-        raise _infinite_cut(lists, labels)
-    return cut.value, cut
-
-
-def _infinite_cut(lists: Lists, labels: np.ndarray) -> ValueError:
-    """The error for a minimum cut of infinite capacity; its message contains an infinite capacity that is cut."""
-    where = None
-    for name, values, side in (("source", lists.source, ~labels), ("sink", lists.sink, labels)):
-        found = np.flatnonzero(np.isinf(values) & side)
-        if where is None and len(found):
-            where = f"{name} at node {found[0]}"
-    if where is None:
-        tail = np.repeat(np.arange(labels.size), np.diff(lists.indptr))
-        found = np.flatnonzero(np.isinf(lists.capacity) & labels[tail] & ~labels[lists.indices])
-        where = f"graph at {(int(tail[found[0]]), int(lists.indices[found[0]]))}" if len(found) else None
-    if where is None:
-        return ValueError(
-            "source, sink and graph are too large: the capacity of the minimum cut is larger than the largest float; "
-            "scale them down"
-        )
-    return ValueError(
-        "every cut has infinite capacity: infinite capacities lead from the source to the sink, for instance over "
-        f"{where}; make one of them finite"
-    )
+    return finite(float_cut(problem, lists, labels, unit), "graph")

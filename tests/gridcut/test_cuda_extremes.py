@@ -88,7 +88,7 @@ def test_items_of_a_batch_are_as_fine_as_alone():
         assert (batch.labels[i] == expected.labels).all()
         assert (batch[i].labels == expected.labels).all()
     sources[2, 0, 0] = sinks[2, 0, 0] = np.inf
-    with pytest.raises(ValueError, match=r"item 2: every cut has infinite capacity: .* sink at \(0, 0\)"):
+    with pytest.raises(ValueError, match="item 2: every cut has infinite capacity"):
         gridcut.max_flow_batch(sources, sinks, edges, device="cuda")
 
 

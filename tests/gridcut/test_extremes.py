@@ -52,7 +52,7 @@ def solve_and_check(problem, variant="auto", mask=None):
     best, labels, capacity = oracle(*problem, mask)
     method, parameters = oracles.ON_CPU[variant]
     if best > np.finfo(np.float64).max:
-        with pytest.raises(ValueError, match="every cut has infinite capacity|larger than the largest float"):
+        with pytest.raises(ValueError, match="every cut has infinite capacity"):
             gridcut.max_flow(*problem, mask=mask, method=method, **parameters)
         return None, labels
     cut = gridcut.max_flow(*problem, mask=mask, method=method, **parameters)
@@ -74,23 +74,17 @@ def test_must_links_of_huge_capacity():
 
 
 @pytest.mark.parametrize(
-    ("problem", "name"),
+    "problem",
     [
-        (([np.inf, 0.0, 0.0], [np.inf, 1.0, 0.0], {(1,): 1.0, (2,): 0.0}), r"(source|sink) at \(0,\)"),
-        (([np.inf, 0.0, 0.0], [0.0, np.inf, 0.0], {(1,): np.inf, (2,): 0.0}), r"edges\[\(1,\)\] at \(0,\)"),
-        (([1.0, np.inf, 0.0], [np.inf, 0.0, 0.0], {(-1,): np.inf, (2,): 0.0}), r"edges\[\(-1,\)\] at \(1,\)"),
+        ([np.inf, 0.0, 0.0], [np.inf, 1.0, 0.0], {(1,): 1.0, (2,): 0.0}),
+        ([np.inf, 0.0, 0.0], [0.0, np.inf, 0.0], {(1,): np.inf, (2,): 0.0}),
+        ([1.0, np.inf, 0.0], [np.inf, 0.0, 0.0], {(-1,): np.inf, (2,): 0.0}),
+        (np.full(4, 1e308), np.full(4, 1e308), {(1,): 1.0, (2,): 0.0}),
     ],
 )
-def test_a_path_of_infinite_capacity_is_refused(problem, name):
-    with pytest.raises(ValueError, match=rf"every cut has infinite capacity: .*{name}"):
+def test_a_cut_of_no_float_is_refused(problem):
+    with pytest.raises(ValueError, match="every cut has infinite capacity, or more than the largest float; .* edges"):
         gridcut.max_flow(*problem, device="cpu")
-
-
-def test_a_value_that_is_no_float_is_refused():
-    with pytest.raises(
-        ValueError, match="the capacity of the minimum cut is larger than the largest float; scale them down"
-    ):
-        gridcut.max_flow(np.full(4, 1e308), np.full(4, 1e308), {(1,): 1.0, (2,): 0.0}, device="cpu")
 
 
 @pytest.mark.parametrize("variant", oracles.ON_CPU)

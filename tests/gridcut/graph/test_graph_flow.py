@@ -130,9 +130,9 @@ def test_infinite_capacities():
     cut.check()
     assert cut.value == 0.25
     assert cut.labels.tolist() == [True, True, False]
-    with pytest.raises(ValueError, match="every cut has infinite capacity.*node"):
+    with pytest.raises(ValueError, match="every cut has infinite capacity.* source, graph or sink finite"):
         gridcut.graph_max_flow(graph, [inf, 0, 0], [inf, 0, 0])
-    with pytest.raises(ValueError, match=r"every cut has infinite capacity.*for instance over \w+ at"):
+    with pytest.raises(ValueError, match="every cut has infinite capacity"):
         gridcut.graph_max_flow(graph, [inf, 0, 0], [0, inf, 0])
 
 
