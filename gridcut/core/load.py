@@ -16,7 +16,7 @@ from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.problem import Offset, Problem, ends, first_bad
 from gridcut.core.units import choose_unit, clamp_kernel, difference, scale_of, units
 from gridcut.device import inner_kernel, plain_kernel, run_threads, thread_count
-from gridcut.device.arguments import INT32_MAX, INT64_MAX
+from gridcut.device.arguments import INT32_MAX, INT64_MAX, flat_memory
 
 BAND_PIXELS = 1 << 14  # pixels loaded from all arrays before the next band; fits into a core's L2 cache
 SHARED_CELLS = 1 << 20  # cells from which the threads share the lines; 2^18 cells are loaded in a millisecond
@@ -38,19 +38,6 @@ class Plane(NamedTuple):
         return self._replace(start=self.start + sum(o * s for o, s in zip(offset3, self.stride, strict=True)))
 
 
-class _Memory:
-    """Expose the memory of an array to numpy as a flat writeable array, so that numba sees a single array type."""
-
-    def __init__(self, owner, address, length):
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, False),
-            "shape": (length,),
-            "typestr": owner.dtype.str,
-            "version": 3,
-        }
-
-
 def plane(array: np.ndarray, shape: tuple[int, ...]) -> Plane:
     """`array`, of this shape or 0-d, as kernels read it; no copy."""
     strides = tuple(s // array.itemsize for s in array.strides) if array.ndim else (0,) * len(shape)
@@ -58,8 +45,7 @@ def plane(array: np.ndarray, shape: tuple[int, ...]) -> Plane:
     spans = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
     below = sum(span for span in spans if span < 0)
     above = sum(span for span in spans if span > 0)
-    address = array.__array_interface__["data"][0] + below * array.itemsize
-    data = np.asarray(_Memory(array, address, above - below + 1))
+    data = flat_memory(array, below * array.itemsize, above - below + 1)
     return Plane(data, -below, (0,) * (3 - len(shape)) + strides)
 
 

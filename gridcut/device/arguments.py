@@ -144,15 +144,24 @@ class CertificateError(RuntimeError):
 class _Memory:
     """The memory of an array, exposed to numpy as writeable; keeps the array alive."""
 
-    def __init__(self, owner: np.ndarray):
+    def __init__(self, owner: np.ndarray, interface: dict):
         self.owner = owner
-        interface = dict(owner.__array_interface__)
-        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+        self.__array_interface__ = interface
 
 
 def unmarked(array: np.ndarray) -> np.ndarray:
     """The array itself, or a view of a read-only one without that mark; for kernels that do not write to it."""
-    return array if array.flags.writeable else np.asarray(_Memory(array))
+    if array.flags.writeable:
+        return array
+    interface = array.__array_interface__
+    return np.asarray(_Memory(array, {**interface, "data": (interface["data"][0], False)}))
+
+
+def flat_memory(array: np.ndarray, first: int, length: int) -> np.ndarray:
+    """`length` numbers of the memory of an array, from `first` bytes after its first entry on, writeable."""
+    interface = array.__array_interface__
+    place = {"data": (interface["data"][0] + first, False), "shape": (length,), "strides": None}
+    return np.asarray(_Memory(array, {**interface, **place}))
 
 
 # One call at a time: an object that keeps state refuses a second call while one is running.

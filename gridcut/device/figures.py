@@ -3,8 +3,7 @@
 A figure is an array of the shape (H, W), whose values get colours here, or uint8 RGB of the shape (H, W, 3).
 """
 
-import struct
-import zlib
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -70,16 +69,11 @@ def thumbnail(figure: np.ndarray) -> np.ndarray:
 
 def png(rgb: np.ndarray) -> bytes:
     """A PNG file of a uint8 RGB figure (H, W, 3)."""
-    height, width = rgb.shape[:2]
-    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row starts with its filter: none
-    rows[:, 1:] = rgb.reshape(height, -1)
+    from PIL import Image
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # 8 bits per channel, RGB
-    body = zlib.compress(rows.tobytes())
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+    file = BytesIO()
+    Image.fromarray(rgb).save(file, "png")
+    return file.getvalue()
 
 
 def axes_or_current(ax: Any) -> Any:

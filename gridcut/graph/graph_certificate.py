@@ -14,6 +14,8 @@ import numpy as np
 
 from gridcut.core import cut_capacity
 from gridcut.core.certificate import CertificateError, Sums, certify_value, check_array, check_number, made_again
+from gridcut.core.cut_capacity import to_sink_kernel
+from gridcut.core.load import plane
 from gridcut.core.units import difference, scale_of, units
 from gridcut.device import plain_kernel
 from gridcut.device.sparse import check_compressed
@@ -167,18 +169,7 @@ def _certify_flow(first, arcs, excess, highest, lowest, total, labels) -> None:
         raise CertificateError(f"node {wrong[0]} is on the wrong side by the tie-breaking rule")
 
 
-@plain_kernel
-def total_units_kernel(values, scale):
-    """Sum of capacities in units, in halves of 32 bits."""
-    low = np.int64(0)
-    high = np.int64(0)
-    for i in range(values.size):
-        value = units(values[i], scale)
-        low += value & 0xFFFFFFFF
-        high += value >> 32
-    return low, high
-
-
 def _total_units(values, scale) -> int:
-    low, high = total_units_kernel(values, scale)
+    """Sum of capacities in units."""
+    low, high = to_sink_kernel(plane(values, values.shape), None, scale, (1, 1, values.size))
     return int(low) + (int(high) << 32)
