@@ -1,8 +1,9 @@
 """Validation of sparse matrices before any compiled code reads them.
 
-SciPy's constructors accept pointers and indices that are out of range, and SciPy's conversions and the kernels of this
-project would follow them.  `check_matrix` accepts any SciPy matrix, `check_compressed` the arrays of one.  Both only
-read; they take one pass over the pointers and one over the indices.  `as_scipy` converts arrays of another package.
+SciPy's constructors of CSR, CSC and BSR accept pointers and indices that are out of range, and SciPy's conversions and
+the kernels of this project would follow them; those of other formats check them.  `check_matrix` accepts any SciPy
+matrix, `check_compressed` the arrays of one.  Both only read; they take one pass over the pointers and one over the
+indices.  `as_scipy` converts arrays of another package.
 """
 
 import sys
@@ -91,31 +92,8 @@ def check_matrix(name: str, matrix) -> None:
         rows, cols = matrix.blocksize if form == "bsr" else (1, 1)
         shape, lines = ((m, n), "column") if form == "csc" else ((n // rows, m // cols), "row")
         check_compressed(name, matrix.indptr, matrix.indices, shape, lines=lines)
-        needed, kept = int(matrix.indptr[-1]), matrix.data.shape[:1]
-    elif form == "coo":
-        axes = getattr(matrix, "coords", None) or (matrix.row, matrix.col)
-        for part, indices, bound in zip(("row", "column"), axes, (n, m), strict=True):
-            if indices.ndim != 1 or indices.dtype.kind not in "iu":
-                raise TypeError(f"{name}: {part} indices must be a one-dimensional array of integers")
-            check_range(f"{name}: {part} indices", indices, bound)
-        needed, kept = len(axes[0]), {len(axes[1]), *matrix.data.shape[:1]}
-        if kept != {needed}:
-            raise ValueError(
-                f"{name}: {needed} rows are stored with {len(axes[1])} columns and {len(matrix.data)} data"
-            )
-        return
-    elif form == "dia":
-        needed, kept = len(matrix.offsets), matrix.data.shape[:1]
-    elif form == "lil":
-        if any(len(cols) != len(data) for cols, data in zip(matrix.rows, matrix.data, strict=True)):
-            raise ValueError(f"{name}: a row of the LIL matrix has different numbers of data and columns")
-        for cols in matrix.rows:
-            check_range(f"{name}: indices", np.asarray(cols, np.int64), m)
-        return
-    else:  # DOK and other formats have no index arrays
-        return
-    if kept[0] < needed:
-        raise ValueError(f"{name}: {needed} entries are stored, but only {kept[0]} data")
+        if len(matrix.data) < matrix.indptr[-1]:
+            raise ValueError(f"{name}: {matrix.indptr[-1]} entries are stored, but only {len(matrix.data)} data")
 
 
 def _first_descent(indptr) -> str:

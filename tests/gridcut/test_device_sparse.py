@@ -59,25 +59,13 @@ def damaged(form):
     """A matrix whose arrays were changed after construction, which nothing in SciPy examines again."""
     dense = np.arange(1, 17).reshape(4, 4)
     matrix = in_format(dense, form)
-    if form == "coo":
-        axes = matrix.coords
-        bad = axes[1].astype(np.int32)
-        bad[3] = 4
-        matrix.coords = (axes[0], bad)
-    elif form == "lil":
-        matrix.rows[2][1] = -3
-    elif form == "dia":
-        matrix.data = matrix.data[:2]
-    else:
-        matrix.indices[-1] = 2 if form == "bsr" else 4
+    matrix.indices[-1] = 2 if form == "bsr" else 4
     return matrix
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dia"])
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
 def test_matrices_that_were_damaged_are_refused(form):
-    with pytest.raises(
-        ValueError, match=r"graph: (column )?(indices must be from 0 to|7 entries are stored, but only 2)"
-    ):
+    with pytest.raises(ValueError, match="graph: indices must be from 0 to"):
         check_matrix("graph", damaged(form))
 
 
@@ -86,11 +74,4 @@ def test_data_that_are_missing_are_refused():
     matrix.data = matrix.data[:2]
     with pytest.raises(ValueError, match="3 entries are stored, but only 2 data"):
         check_matrix("graph", matrix)
-    matrix = scipy.sparse.coo_array(np.eye(3))
-    matrix.data = matrix.data[:2]
-    with pytest.raises(ValueError, match="3 rows are stored with 3 columns and 2 data"):
-        check_matrix("graph", matrix)
-    matrix = scipy.sparse.lil_array(np.eye(3))
-    matrix.data[1] = [1.0, 2.0]
-    with pytest.raises(ValueError, match="has different numbers of data and columns"):
         check_matrix("graph", matrix)
