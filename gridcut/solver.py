@@ -9,7 +9,7 @@ from gridcut import methods
 from gridcut.core.cut import Cut, empty_cut
 from gridcut.core.problem import Offset, Problem, as_array, check_edges, check_problem, check_shape
 from gridcut.device import DeviceName, resolve
-from gridcut.device.arguments import check_callback, one_at_a_time, plain_array
+from gridcut.device.arguments import check_callback, one_at_a_time
 from gridcut.device.arrays import DeviceArray, to_host
 
 
@@ -75,12 +75,10 @@ class Solver:
         **parameters,
     ):
         problem = check_problem(source, sink, edges, mask)
-        self._method = method
         self._parameters = parameters
-        self._device, name = methods.choose(device, method, problem, parameters)
+        self._device, self._method = methods.choose(device, method, problem, parameters)
         self._problem = problem.bare()
-        self._default = name
-        self._state = _start(self._device, name, problem)
+        self._state = _start(self._device, self._method, problem)
 
     @one_at_a_time
     def update(
@@ -136,17 +134,13 @@ class Solver:
             self._state.update(given, index)
 
     @one_at_a_time
-    def solve(self, *, method: str | None = None, callback: Callable[[dict], None] | None = None, **parameters) -> Cut:
+    def solve(self, *, callback: Callable[[dict], None] | None = None) -> Cut:
         """Compute the minimum cut for the current capacities.
 
         Parameters
         ----------
-        method : str, optional
-            Method of this solve only, by default that of the solver.
         callback : callable, optional
             As in `max_flow`.
-        **parameters
-            Parameters of the method for this solve only.
 
         Returns
         -------
@@ -155,14 +149,7 @@ class Solver:
         """
         if callback is not None:
             check_callback(callback)
-        if method is None and not parameters:
-            name, parameters = self._default, self._parameters  # checked when the solver was created
-        else:
-            name = self._method if method is None else method
-            if method is None:
-                parameters = {**self._parameters, **parameters}
-            _, name = methods.choose(self._device, name, self._problem, parameters)
-        return self._state.solve(name, parameters, callback)
+        return self._state.solve(self._method, self._parameters, callback)
 
     @one_at_a_time
     def __getstate__(self) -> dict:
@@ -172,7 +159,7 @@ class Solver:
     def __setstate__(self, values: dict) -> None:
         self.__dict__.update(values)
         device = self._device if self._state.empty else resolve(self._device)  # the GPU may be missing here
-        self._state = _start(device, self._default, self._state)
+        self._state = _start(device, self._method, self._state)
 
 
 class EmptyState:
@@ -214,18 +201,6 @@ def _raster_index(where, shape) -> np.ndarray:
     if not isinstance(where, tuple) or len(where) != len(shape):
         raise TypeError(f"where must be a bool array or a tuple of {len(shape)} index arrays, got {where!r:.60}")
     try:
-        if all(isinstance(index, np.ndarray) and index.dtype.kind in "iu" for index in where):
-            return np.ravel_multi_index(where, shape).reshape(-1)
-    except ValueError:
-        pass  # reported below
-    for axis, (index, length) in enumerate(zip(where, shape, strict=True)):
-        index = plain_array("where", index)
-        if index.dtype.kind not in "iu":
-            raise TypeError(f"where must hold integers, got {index.dtype} for axis {axis}")
-        if index.size and not (index.min() >= 0 and index.max() < length):
-            given = f"{index.min()} to {index.max()}"
-            raise ValueError(f"where must be between 0 and {length - 1} on axis {axis}, got {given}")
-    try:
         return np.ravel_multi_index(where, shape).reshape(-1)
-    except ValueError as error:
-        raise ValueError("where: its index arrays must have the same shape") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"where must be index arrays of one shape within the grid {shape}; {error}") from error

@@ -239,15 +239,11 @@ class DeviceState:
         clock = gpu_clock()
         clock.phase("upload")
         self.epoch += 1
-        tiled = works_on_tiles(name)
-        method = DeviceMethod(name, tiled, METHODS[name].on("cuda").function, parameters)
+        method = DeviceMethod(name, works_on_tiles(name), METHODS[name].on("cuda").function, parameters)
         state, memory = self._state, self._memory
         self._state = self._memory = None  # until this solve is complete
-        if tiled != (self._capacities.layout.tiles is not None):
-            self._capacities = CapacityArrays(self._problem, make_state_layout(self._problem, tiled))
-            state = None
         warm = state is not None and self._warm
-        known = memory[1] if state is not None and memory is not None and memory[0] == name else None
+        known = None if state is None else memory
         memory = after = None
 
         def load(bound):
@@ -266,10 +262,10 @@ class DeviceState:
             clear(state.left)
             problem = self._problem
             labels, found = labels_and_values(state, sink_side, self._capacities if problem.is_float else None)
-            return labels, *checked_value(problem, found[0], labels)
+            return labels, *checked_value(problem, found[0])
 
         found = solve_exactly(load, run, value, clock, state)
-        self._state, self._warm, self._memory = found.state, True, (name, after)
+        self._state, self._warm, self._memory = found.state, True, after
         labels = return_as(found.labels.view(np.bool_).reshape(self._problem.shape), self._library)
         clock.phase("download")
         lazy = LazySolved(StateOnDevice(self._problem, found.state), self, self._library)

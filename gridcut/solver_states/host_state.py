@@ -154,11 +154,10 @@ class Change(NamedTuple):
 class LastSolve:
     """What the next solve can start from, beside the flow in the grid.
 
-    method         the method that ran;  memory: what it keeps for the next solve
-    cells          lists of the cells that have changed since
+    memory   what the method keeps for the next solve
+    cells    lists of the cells that have changed since
     """
 
-    method: str
     memory: Any
     cells: list[np.ndarray] = field(default_factory=list)
 
@@ -265,9 +264,9 @@ class HostState:
             memory = None
         else:
             touched = None if last is None else last.touched()
-            memory = last.memory if last is not None and last.method == name else None
+            memory = None if last is None else last.memory
             sink_side, stats, memory = warm.function(self.grid, memory, touched, callback=callback, **parameters)
-        self.last, self.is_whole = LastSolve(name, memory), True
+        self.last, self.is_whole = LastSolve(memory), True
         return sink_side, stats
 
     def _widen_types(self, given: dict) -> None:

@@ -123,7 +123,7 @@ def by_solver(graph, source, sink):
     wide.data = (graph.data.astype(np.int64) * 3 + 5) % 1000 + graph.data
     solver = gridcut.GraphSolver(wide, *terminals(wide, source, sink))
     flow_of(solver.solve(), wide)
-    solver.update(capacity=graph)
+    solver.update(capacity=graph.data)
     return flow_of(solver.solve(), graph)
 
 

@@ -74,4 +74,3 @@ def test_data_that_are_missing_are_refused():
     matrix.data = matrix.data[:2]
     with pytest.raises(ValueError, match="3 entries are stored, but only 2 data"):
         check_matrix("graph", matrix)
-        check_matrix("graph", matrix)

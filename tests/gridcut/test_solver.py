@@ -50,19 +50,6 @@ def test_arrays_are_copied_and_cuts_become_stale(device):
     assert solver.solve().value == oracles.solve(source, sink, edges).value
 
 
-def test_methods_alternate_on_one_solver(device):
-    rng = np.random.default_rng(34)
-    source, sink, edges, _ = oracles.random_problem(rng, (12, 13), OFFSETS, high=40)
-    solver = gridcut.Solver(source, sink, edges, device=device)
-    for name, parameters in (oracles.ON_CPU if device == "cpu" else oracles.ON_CUDA).values():
-        parameters = {key: value for key, value in parameters.items() if key != "device"}
-        source = np.where(rng.random(source.shape) < 0.3, rng.integers(0, 40, source.shape), source)
-        solver.update(source=source)
-        cut = solver.solve(method=name, **parameters)
-        cut.check()
-        assert cut.value == oracles.value_of(source, sink, edges)
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -74,10 +61,10 @@ def test_methods_alternate_on_one_solver(device):
         ({"edges": [3]}, TypeError, r"edges must be a mapping"),
         ({"edges": {(0, 1): 3}, "where": np.ones((3, 4), bool)}, ValueError, r"where selects pixels of source and sink"),
         ({"source": 3, "where": np.ones((3, 3), bool)}, ValueError, r"where must have the grid's shape \(3, 4\)"),
-        ({"source": 3, "where": (np.array([5]), np.array([0]))}, ValueError, r"where must be between 0 and 2 on axis 0, got 5 to 5"),
-        ({"source": 3, "where": (np.array([0]), np.array([-1]))}, ValueError, r"where must be between 0 and 3 on axis 1, got -1 to -1"),
+        ({"source": 3, "where": (np.array([5]), np.array([0]))}, ValueError, r"where must be index arrays .* within the grid \(3, 4\)"),
+        ({"source": 3, "where": (np.array([0]), np.array([-1]))}, ValueError, r"where must be index arrays .* within the grid \(3, 4\)"),
         ({"source": [7, 8, 9], "where": ([0, 1], [2, 3])}, ValueError, r"source must be a scalar or have the grid's shape"),
-        ({"source": 3, "where": ([0.5], [0])}, TypeError, r"where must hold integers, got float64 for axis 0"),
+        ({"source": 3, "where": ([0.5], [0])}, TypeError, r"where must be index arrays .* only int indices"),
         ({"source": 3, "where": 7}, TypeError, r"where must be a bool array or a tuple of 2 index arrays"),
         ({"source": np.full((3, 4), 2**63 - 1)}, ValueError, r"too large: .* the limit is 9223372036854775807"),
     ],
