@@ -147,37 +147,27 @@ def denoise(
     noise = float(np.mean([noise_of(channels[..., c], 255) for c in range(channels.shape[2])]))
     if binary is None:
         binary = is_grey and _is_black_and_white(channels)
-    kind = "binary" if binary else "convex"
-    levels_seen = np.float32(255) * channels
-    is_deep = kind == "convex" and bool((np.abs(levels_seen - np.rint(levels_seen)) > 1e-3).any())
-    scale = 256 if is_deep else 1
-    coupled = kind == "convex" and data == "quadratic" and not is_grey
-    mixing = OPPONENT if coupled else np.eye(channels.shape[2])
     if binary:
-        mixing = np.full((1, channels.shape[2]), 1 / channels.shape[2])
-    is_page = False
-    preferred = None
-    if binary:
-        preferred, is_page = preference(_mixed(channels, mixing[0]), missing)
+        share = np.full(channels.shape[2], 1 / channels.shape[2])
+        preferred, is_page = preference(_mixed(channels, share), missing)
+        if smoothness is None:
+            smoothness = PAGE_SMOOTHNESS if is_page else BINARY_SMOOTHNESS
+        found = _binary(preferred, smoothness, device).astype(np.float32)
+        return Restoration(found, "binary", float(smoothness), noise, 2, clock.total())
     if smoothness is None:
         smoothness = IMPULSE_SMOOTHNESS if data == "linear" else NOISE_FACTOR * noise
-        if binary:
-            smoothness = PAGE_SMOOTHNESS if is_page else BINARY_SMOOTHNESS
-    nearest = _nearest_places(missing) if kind != "binary" else None
-
-    found = []
-    for row in mixing:
-        if kind == "binary":
-            found.append(_binary(preferred, smoothness, device))
-        else:
-            found.append(_convex(channels, row, missing, nearest, smoothness, data, scale, device))
-    values = np.empty((*rgb.shape[:2], len(found)), np.float32)
+    levels_seen = np.float32(255) * channels
+    scale = 256 if (np.abs(levels_seen - np.rint(levels_seen)) > 1e-3).any() else 1
+    coupled = data == "quadratic" and not is_grey
+    mixing, nearest = OPPONENT if coupled else np.eye(channels.shape[2]), _nearest_places(missing)
+    planes = [_convex(channels, row, missing, nearest, smoothness, data, scale, device) for row in mixing]
+    values = np.empty((*rgb.shape[:2], len(planes)), np.float32)
     for rows in _row_ranges(values.shape[0]):
-        levels_found = np.stack([channel[rows] for channel in found], axis=-1) / np.float64(scale)
-        values[rows] = np.clip((levels_found @ OPPONENT if coupled else levels_found) / 255, 0, 1)
-    count = 2 if binary else (512 if coupled else 256) * scale
-    values = values[..., 0] if values.shape[2] == 1 else values
-    return Restoration(values, kind, float(smoothness), noise, count, clock.total())
+        levels = np.stack([plane[rows] for plane in planes], axis=-1) / np.float64(scale)
+        values[rows] = np.clip((levels @ OPPONENT if coupled else levels) / 255, 0, 1)
+    count = (512 if coupled else 256) * scale
+    values = values[..., 0] if is_grey else values
+    return Restoration(values, "convex", float(smoothness), noise, count, clock.total())
 
 
 def noise_of(channel: np.ndarray, scale: float = 1) -> float:
@@ -218,10 +208,10 @@ def smooth_weights(smoothness: float) -> dict:
 
 
 def _binary(preferred, smoothness, device):
-    """Restore to 0 or 255: total variation of two levels."""
+    """Restore to 0 or 1: total variation of two levels."""
     lean = np.rint(UNIT * preferred).astype(np.int16)
     term = DataTerm(lean + np.int16(UNIT), True, UNIT)  # D(1) - D(0) = -lean
-    return np.uint8(255) * total_variation(term, 2, smooth_weights(smoothness), device).astype(np.uint8)
+    return total_variation(term, 2, smooth_weights(smoothness), device)
 
 
 def _convex(channels, row, missing, nearest, smoothness, data, scale, device):
