@@ -42,7 +42,7 @@ from apps.common.file_kinds import stem_of
 from apps.common.images import read_bytes
 from apps.common.outputs import is_plain_name
 from apps.segmentation.margins import STEPS
-from apps.segmentation.volumes import read_volume_mask
+from apps.segmentation.volume_object import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
 from apps.session.record_checks import MAX_LABEL

@@ -96,7 +96,8 @@ def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Meta
     keep_bytes   leave an RGB image of 8 bits with more than KEPT_PIXELS pixels as uint8, a quarter of the memory
     """
     pixels, metadata = image_in(read_bytes(path, "image"), path)
-    return (kept_rgb if keep_bytes else stored_rgb)(pixels, f"image: {str(path)!r}"), metadata
+    as_rgb = kept_rgb if keep_bytes and pixels.shape[2:] != (2,) else stored_rgb
+    return as_rgb(pixels, f"image: {str(path)!r}"), metadata
 
 
 def read_codes(path, name: str = "strokes") -> np.ndarray:
@@ -382,7 +383,7 @@ def kept_rgb(pixels, name: str = "image") -> np.ndarray:
     is_rgb = pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[2] in (3, 4)
     if is_rgb and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
         return np.ascontiguousarray(pixels[..., :3])
-    return stored_rgb(pixels, name)
+    return to_rgb(pixels, name)
 
 
 def stored_rgb(pixels: np.ndarray, name: str) -> np.ndarray:

@@ -53,17 +53,13 @@ class Detection(NamedTuple):
     relative: bool = False
 
     def box(self, shape: Sequence[int]) -> tuple[int, int, int, int]:
-        """The box in pixels of an image (H, W): the corners rounded outwards, but by this not out of the image."""
+        """The box in pixels of an image (H, W): the corners rounded outwards."""
         height, width = shape[:2]
         x0, y0, x1, y1 = self.corners
         if self.relative:
             x0, y0, x1, y1 = x0 * width, y0 * height, x1 * width, y1 * height
-        lows = [max(0, math.floor(v + ROUNDING)) if v > -1 else math.floor(v + ROUNDING) for v in (x0, y0)]
-        highs = [
-            min(side, math.ceil(v - ROUNDING)) if v < side + 1 else math.ceil(v - ROUNDING)
-            for v, side in ((x1, width), (y1, height))
-        ]
-        return lows[0], lows[1], highs[0], highs[1]
+        low, high = (math.floor(v + ROUNDING) for v in (x0, y0)), (math.ceil(v - ROUNDING) for v in (x1, y1))
+        return *low, *high  # type: ignore[return-value]
 
 
 def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[Detection, ...]]:

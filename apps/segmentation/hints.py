@@ -15,11 +15,10 @@ import numpy as np
 from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, read_bytes
 from apps.common.rectangles import Rectangle
-from apps.segmentation import KEEP
 from apps.segmentation.image_sizes import MIN_SHARE, at_centres, reduced_marks, reduced_mask
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_open, has_both, is_inside, labels_in
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_keep, check_open, has_both, is_inside, labels_in
 from apps.segmentation.masks import box_of_rectangle, fitted, mask_of, values_in
-from apps.segmentation.strokes import box_inside, check_box, check_marks, marks_of_box
+from apps.segmentation.strokes import box_inside, check_marks, marks_of_box
 
 ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
 MOST_MARKED = 0.5  # share of the image that strokes without any on the background can mark
@@ -126,8 +125,7 @@ class Hints:
         if self.rounds < 1:
             raise InputError(f"rounds must be 1 or more, got {self.rounds}")
         check_number(self.options.min_area, "min_area")
-        if self.keep not in KEEP:
-            raise InputError(f"keep must be one of {', '.join(KEEP)}, got {self.keep!r}")
+        check_keep(self.keep)
         if self.keep == "touching" and not self.has_object:
             raise InputError("keep touching needs object strokes, but there are none; use all or largest")
 
@@ -234,16 +232,14 @@ def mask_in(data: bytes, path, name: str) -> np.ndarray:
 def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
     """The part of a box inside an image of this shape; a message is added to `notes` if that is not all of it.
 
-    Raises InputError for a box that is completely outside the image.
+    Raises InputError for a box that is empty, or completely outside the image.
     """
-    x0, y0, x1, y1 = box = check_box(box)
     inside = box_inside(box, shape)
-    if inside == box or x0 >= x1 or y0 >= y1:  # an empty box is rejected by `marks_of_box`
-        return box
-    size = f"the image, which is {shape[1]} wide and {shape[0]} high"
+    shown, size = ",".join(map(str, box)), f"the image, which is {shape[1]} wide and {shape[0]} high"
     if inside is None:
-        raise InputError(f"box {x0},{y0},{x1},{y1} is outside {size}; move it inside")
-    notes.append(f"box {x0},{y0},{x1},{y1} exceeds {size}; it was clipped")
+        raise InputError(f"box {shown} contains no pixel of {size}; draw it around an object")
+    if inside != tuple(box):
+        notes.append(f"box {shown} exceeds {size}; it was clipped")
     return inside
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from apps.common.images import InputError, as_integers, check_same_size
+from apps.segmentation import KEEP
 
 OPEN, BACKGROUND, OBJECT = -1, 0, 1
 MAX_VALUES = 255
@@ -53,6 +54,12 @@ def marks_of_labels(
         marks[strokes == background] = BACKGROUND
     check_open(marks, "strokes")
     return values, marks
+
+
+def check_keep(keep: str, choices: tuple[str, ...] = KEEP) -> None:
+    """Raise InputError unless the parts to keep are one of the choices."""
+    if keep not in choices:
+        raise InputError(f"keep must be one of {', '.join(choices)}, got {keep!r}")
 
 
 def check_open(marks: np.ndarray, name: str) -> None:

@@ -73,11 +73,7 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
 
     Raises InputError, starting with `name`, for other arrays, and for masks without an object or without a background.
     """
-    values = array_of(values, name)
-    if values.dtype.kind not in "buif":
-        raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InputError(f"{name} holds NaN or infinity; every pixel must be finite")
+    values = _numbers(values, name)
     planes = unrepeated(_planes(values, kind, name))
     if planes.shape[0] == 1 and (labels := _label_map(planes[0], kind, name)) is not None:
         return labels
@@ -87,6 +83,15 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
     hard = all(len(np.unique(plane)) == 2 for plane in logits)
     scaled = np.stack([_calibrated(plane) for plane in logits])
     return SoftMasks(tuple(range(1, len(scaled) + 1)), scaled, None, hard, note)
+
+
+def _numbers(values, name: str) -> np.ndarray:
+    values = array_of(values, name)
+    if values.dtype.kind not in "buif":
+        raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InputError(f"{name} holds NaN or infinity; every pixel must be finite")
+    return values
 
 
 def _planes(values: np.ndarray, kind: str, name: str) -> np.ndarray:
@@ -282,12 +287,10 @@ def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.nda
 
     Raises InputError, starting with `name`, for other arrays, and a mask without an object or without a background.
     """
-    values = array_of(values, name)
-    if values.dtype.kind not in "buif":
-        raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
+    values = _numbers(values, name)
     check_same_size(values, shape, name, "the volume is")
     if values.dtype.kind == "f":
-        if not (values.min() >= 0 and values.max() <= 1):  # also NaN
+        if values.min() < 0 or values.max() > 1:
             raise InputError(f"{name} holds floats outside [0, 1]; pass probabilities, booleans or integers")
         mask = values >= 0.5
     else:

@@ -30,18 +30,19 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import array_of
 from apps.common.certified import Certified
 from apps.common.clock import Clock
-from apps.common.images import InputError, to_rgb
-from apps.segmentation import SPACING
+from apps.common.images import to_rgb
+from apps.segmentation import KEEP, SPACING
 from apps.segmentation.fit import certifiable, find_labels, reassigned
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
-from apps.segmentation.hints import Hints, ObjectOptions, shares_of
+from apps.segmentation.hints import Hints, ObjectOptions, clipped, shares_of
 from apps.segmentation.instances import marks_outside, with_boxes_found
-from apps.segmentation.marks import marks_of_labels
+from apps.segmentation.marks import check_keep, marks_of_labels
 from apps.segmentation.model import ImageView, Models
-from apps.segmentation.strokes import box_inside
 from apps.segmentation.volume_view import VolumeView
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
+
+SEVERAL = KEEP[:2]  # parts of several objects to keep
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -109,24 +110,17 @@ def segment_labels(
     """
     clock = Clock()
     rgb, strokes = to_rgb(image), array_of(strokes, "strokes")
-    check_keep(keep)
+    check_keep(keep, SEVERAL)
     shape, boxes = rgb.shape[:2], {} if boxes is None else boxes
     values, marks = marks_of_labels(strokes, shape, boxes, background)
     view = ImageView(lambda: rgb, shape)
-    shares = {values.index(value) + 1: shares_of(_inside(box, shape), shape) for value, box in boxes.items()}
+    shares = {values.index(value) + 1: shares_of(clipped(box, shape, []), shape) for value, box in boxes.items()}
     hints = Hints(marks_outside(marks, shares), options=ObjectOptions(keep), boxes=shares)
     found = find_labels(view, with_boxes_found(view, hints, device), device)
     solved = certifiable(view, hints, found, device)
     dtype = np.promote_types(strokes.dtype, np.min_scalar_type(values[-1]))
     labels = np.array((0, *values), dtype)[found.labels]
     return Objects(labels, values, found.energies, clock.total(), solved)
-
-
-def _inside(box: Sequence[int], shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    inside = box_inside(box, shape)
-    if inside is None:
-        raise InputError(f"box {','.join(map(str, box))} contains no pixel of the image; draw it around an object")
-    return inside
 
 
 def segment_volume(
@@ -166,7 +160,7 @@ def segment_volume(
     """
     clock = Clock()
     strokes = array_of(strokes, "strokes")
-    check_keep(keep)
+    check_keep(keep, SEVERAL)
     view = VolumeView(volume, spacing)
     values, marks = marks_of_labels(strokes, view.shape)
     edges = view.edges()
@@ -178,9 +172,3 @@ def segment_volume(
     if keep == "touching":
         found, solved = reassigned(costs.values, unary, found, solved, marks, edges, device)
     return Objects(np.array((0, *values), strokes.dtype)[found], values, (energy,), clock.total(), solved)
-
-
-def check_keep(keep: str) -> None:
-    """Raise InputError unless the parts to keep are a choice for several labels."""
-    if keep not in ("touching", "all"):
-        raise InputError(f"keep must be touching or all for several objects, got {keep!r}")

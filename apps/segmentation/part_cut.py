@@ -156,10 +156,12 @@ class PartCut:
 
     def _sufficient(self, box: Box, parts: np.ndarray) -> Box:
         """The box, or a smaller one around the parts found in it, if it is much smaller."""
-        lines = [np.flatnonzero(parts.any(axis=tuple({0, 1, 2} - {axis}))) for axis in range(3)]
-        if not lines[0].size:
+        from scipy import ndimage
+
+        found = ndimage.find_objects((parts != BACKGROUND).view(np.uint8))
+        if not found:
             return box
-        ends = [(low + line[0], low + line[-1] + 1) for (low, _), line in zip(box, lines, strict=True)]
+        ends = [(low + side.start, low + side.stop) for (low, _), side in zip(box, found[0], strict=True)]
         small = self._around(*np.transpose(ends))
         return small if _size(small) * MAX_LOOSE < _size(box) else box
 

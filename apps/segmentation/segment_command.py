@@ -464,8 +464,13 @@ def _of_volume(job: Job, chosen) -> Steps:
 def _volume_solve(job: Job, chosen, volume, options: dict) -> Callable[[], Any]:
     """The function that segments a volume."""
     from apps.segmentation.multilabel import segment_volume
-    from apps.segmentation.volume_object import refine_mask, segment_object
-    from apps.segmentation.volumes import read_label_volume, read_volume_marks, read_volume_mask
+    from apps.segmentation.volume_object import (
+        read_label_volume,
+        read_volume_marks,
+        read_volume_mask,
+        refine_mask,
+        segment_object,
+    )
 
     hints, values = job.files, volume.values
     if "label_strokes" in hints:

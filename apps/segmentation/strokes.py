@@ -387,19 +387,16 @@ def marks_of_box(box, shape) -> np.ndarray:
     """Marks of a box (x0, y0, x1, y1), half open, in pixels: outside is background, inside is open.
 
     A box that covers the whole image leaves a frame of FRAME of its shorter side to the background.
-    Raises InputError for a box that is empty, or covers an image too small for a frame.
+    Raises InputError for a box that covers an image too small for a frame.
     """
     height, width = shape
     x0, y0, x1, y1 = check_box(box)
-    text = f"box {x0},{y0},{x1},{y1}"
-    if x1 <= x0 or y1 <= y0:
-        raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
     if (x1 - x0, y1 - y0) == (width, height):
         # A generous box may reach all four sides; the frame of the image then serves as background.
         frame = max(1, round(FRAME * min(shape)))
         x0, y0, x1, y1 = frame, frame, width - frame, height - frame
         if x1 <= x0 or y1 <= y0:
-            raise InputError(f"{text} covers the whole image, so no background is left to learn from; draw it tighter")
+            raise InputError("box covers the whole image, so no background is left to learn from; draw it tighter")
     marks = np.full(shape, BACKGROUND, np.int8)
     marks[y0:y1, x0:x1] = OPEN
     return marks

@@ -1,4 +1,4 @@
-"""Cut one object out of a volume: from strokes, or by refining a rough mask.
+"""Cut one object out of a volume: from strokes, or by refining a rough mask; and read these from files.
 
 Both are the exact cuts of a session with the same marks (apps.segmentation.part_cut).  A rough mask fixes the voxels
 further than a band from its surface; its surface moves within the band.
@@ -17,12 +17,15 @@ from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
 from apps.common.images import as_integers, check_same_size
-from apps.segmentation import BAND, KEEP, SPACING
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation import BAND, SPACING
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, check_keep, label_values
+from apps.segmentation.masks import volume_mask_of
 from apps.segmentation.model import Models
 from apps.segmentation.part_cut import PartCut
 from apps.segmentation.strokes import check_marks, marks_of_values
 from apps.segmentation.volume_view import VolumeView, relative_spacing
+from apps.volumes.volume_files import read_volume
+from apps.volumes.voxel_geometry import Volume, is_same_grid
 from gridcut.device import DeviceName
 from gridcut.device.figures import plane
 from gridcut.device.result import GridResult
@@ -95,6 +98,45 @@ def segment_object(
     return _object_of(view, _marks_of(strokes, view.shape), keep, device)
 
 
+def read_label_volume(path, name: str = "--label-strokes", volume: Volume | None = None) -> np.ndarray:
+    """Read a label volume as uint8 or uint16, 0 for none.
+
+    Raises InputError as `read_volume` and `label_values` do, and if the labels are not on the grid of the volume.
+    """
+    return label_values(_on_grid(path, name, volume), f"{name}: {str(path)!r}")
+
+
+def read_volume_marks(path, encoding: str, volume: Volume, both: bool = True) -> np.ndarray:
+    """Read the strokes in a volume as marks of `apps.segmentation.marks`, int8.
+
+    Raises InputError as `read_label_volume` does, without strokes, and if `both` without strokes of both kinds.
+    """
+    values = read_label_volume(path, "--strokes", volume)
+    marks = marks_of_values(values, encoding, f"--strokes: {str(path)!r}")
+    return check_marks(marks, marks.shape, "--strokes") if both else marks
+
+
+def read_volume_mask(path, volume: Volume) -> np.ndarray:
+    """Read the rough mask of a volume that --start names, bool, as `volume_mask_of` reads arrays.
+
+    Raises InputError as `read_label_volume` does, and if the mask is empty or full.
+    """
+    return volume_mask_of(_on_grid(path, "--start", volume), volume.values.shape, f"--start: {str(path)!r}")
+
+
+def _on_grid(path, name: str, volume: Volume | None) -> np.ndarray:
+    """Values of a volume in a file; InputError unless it has the size and the geometry of another volume."""
+    given = read_volume(path, name, folder=True)
+    if volume is not None:
+        check_same_size(given.values, volume.values.shape, name)
+        if not is_same_grid(volume.geometry, given.geometry, volume.values.shape):
+            raise InputError(
+                f"{name}: {str(path)!r} has {given.geometry}, but the image has {volume.geometry}; resample it onto "
+                "the image's grid"
+            )
+    return given.values
+
+
 def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
     codes = as_integers(array_of(strokes, "strokes"), "strokes")
     check_same_size(codes, shape, "strokes", "the volume is")
@@ -104,8 +146,7 @@ def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
 def _object_of(view, marks, keep, device) -> VolumeObject:
     """The object of a volume, for marks of both kinds."""
     clock = Clock()
-    if keep not in KEEP:
-        raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
+    check_keep(keep)
     marks = check_marks(marks, marks.shape, "strokes").astype(np.int16)
     values = (BACKGROUND, OBJECT)
     models = Models(values, view.stroke_counts(marks, values))

@@ -94,11 +94,11 @@ def test_formats_agree(tmp_path, kind):
     [
         ((1.2, 2.9, 30.1, 40.0), (1, 2, 31, 40)),
         ((0.9999, 2.0001, 29.9999, 40.0001), (1, 2, 30, 40)),
-        ((-0.6, -0.2, 200.4, 100.9), (0, 0, 200, 100)),
+        ((-0.6, -0.2, 200.4, 100.9), (-1, -1, 201, 101)),
         ((-1, -3.5, 201, 103), (-1, -4, 201, 103)),
     ],
 )
-def test_corners_are_rounded_outwards_but_not_out_of_the_image(corners, box):
+def test_corners_are_rounded_outwards(corners, box):
     assert Detection(corners).box(SHAPE) == box
 
 

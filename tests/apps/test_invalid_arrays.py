@@ -113,7 +113,10 @@ OTHERS = {
     "nothing to keep": (lambda: segment(GOOD, box=(5, 5, 20, 20), keep="touching"), "keep touching needs object"),
     "one seed": (lambda: segment_labels(GOOD, SEEDS == 1), "strokes must be integers|strokes hold only 1"),
     "seeds everywhere": (lambda: segment_labels(GOOD, np.maximum(SEEDS, 1)), "strokes marks every pixel"),
-    "keep of labels": (lambda: segment_labels(GOOD, SEEDS, keep="largest"), "keep must be touching or all for several"),
+    "keep of labels": (
+        lambda: segment_labels(GOOD, SEEDS, keep="largest"),
+        "keep must be one of touching, all, got .largest.",
+    ),
     "negative smoothness": (lambda: denoise(GOOD, smoothness=-1), "smoothness must be from 0 to 10000"),
     "long disparity": (lambda: stereo(GOOD, GOOD, max_disparity=99), "max_disparity must be 1 to 63"),
     "rounds, none": (lambda: segment(GOOD, strokes=SEEDS, rounds=0), "rounds must be 1 or more"),

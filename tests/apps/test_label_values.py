@@ -12,7 +12,7 @@ from apps.common.images import InputError, read_codes
 from apps.segmentation.marks import label_values
 from apps.segmentation.result_files import encoded_labels
 from apps.segmentation.strokes import read_labels
-from apps.segmentation.volumes import read_label_volume
+from apps.segmentation.volume_object import read_label_volume
 
 
 def saved(folder, values, suffix="png"):

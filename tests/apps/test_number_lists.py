@@ -29,7 +29,7 @@ def test_a_box_partly_outside_is_clipped_with_a_note(files, scene, capfd):
 @pytest.mark.parametrize("box", ["-9,3,0,9", "32,0,40,9", "3,-9,9,-1", "3,32,9,50"])
 def test_a_box_completely_outside_is_rejected(files, box, rejects):
     line = ["segment", files / "photo.png", f"--box={box}", "--out", files / "out"]
-    rejects(line, f"box {box} is outside the image, which is 32 wide and 32 high", files)
+    rejects(line, f"box {box} contains no pixel of the image, which is 32 wide and 32 high", files)
 
 
 def test_an_empty_object_is_not_silent(files, capfd):

@@ -10,7 +10,7 @@ from PIL import Image
 from apps import cli, segment_video
 from apps.segmentation import clip_job
 from apps.segmentation.location import LOCATING, either
-from apps.segmentation.video_carry import signed_distance
+from apps.segmentation.video import signed_distance
 from tests.apps.conftest import iou
 
 OBJECT, BACKGROUND = 1, 2  # codes of a stroke image
