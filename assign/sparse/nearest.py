@@ -82,6 +82,7 @@ def tree_of(points, low, high):
     across = np.stack([axis[order] for axis in points.T])
     lows, highs = (list(_levels(smallest, across)) for smallest in (np.minimum, np.maximum))
     box = np.stack([np.concatenate(part, axis=1).T for part in (lows, highs)], axis=1)
+    box = np.ascontiguousarray(box)  # for a single type of kernel, whatever the number of groups
     first = np.cumsum([0] + [part.shape[1] for part in lows])
     return order, Tree(across, code[order[::BLOCK]], box, first)
 
