@@ -101,7 +101,8 @@ class Found(NamedTuple):
     solved   the last cut; of one object in an image that is not large, later cuts may have made it stale
     small    of the reduced image, for a large one, or of the part of the image around a box; or None
     where    this part, for a box; or None
-    models   of the view that was cut, with its palette and scale (see `certifiable`), not of the whole image
+    models   of the view that was cut, with its palette and scale (see `problem`), not of the whole image
+    problem  function that returns the costs (L, h, w) and the edges of the last cut, as of the view that was cut
     rival    function that returns another result that fits a box about as well, once it is asked for; or None
     unsure   pixels that change for UNSURE nats each, per pixel of the object; None unless asked for
     seconds  as of a clock
@@ -114,6 +115,7 @@ class Found(NamedTuple):
     solved: Any
     small: "Found | None" = None
     where: Rectangle | None = None
+    problem: Any = None
     rival: "Callable[[], Found] | None" = None
     unsure: float | None = None
     seconds: Mapping[str, float] = MappingProxyType({})
@@ -179,12 +181,15 @@ def find_labels(
         best, other = min(found, key=lambda one: one.energies[-1]), None
     best = with_parts_reassigned(at, said, best, edges(), device)
 
+    def problem() -> tuple[np.ndarray, dict]:
+        return at.costs(best.models).everywhere(best.marks), edges()
+
     def finished(one: Found) -> Found:
         one = tidy(view, hints, one if at is view else _placed(view, hints, at, said, one))
         return one if where is None else _of_whole(one, where, every)
 
     last = None if other is None else cache(partial(finished, other))
-    return finished(best)._replace(rival=last, seconds=clock.total())
+    return finished(best)._replace(problem=problem, rival=last, seconds=clock.total())
 
 
 def _begun(view: ImageView, hints: Hints, device: DeviceName, check: Check) -> Hints:
@@ -225,23 +230,15 @@ def _of_whole(part: Found, where: Rectangle, hints: Hints) -> Found:
 
 def at_working_size(view: ImageView, hints: Hints) -> tuple[ImageView, Hints]:
     """The view and the hints at the size at which labels are found: the full one if a hint is lost at a smaller one."""
-    if view.size <= (_working_pixels(hints) if hints.is_single else LARGE_PIXELS):
+    pixels = BOX_PIXELS if hints.only_outside else WORKING_PIXELS
+    if view.size <= (pixels if hints.is_single else LARGE_PIXELS):
         return view, hints
-    small = working_view(view, hints)
+    if hints.is_single:
+        small = view.smaller(reduced_shape(view.shape, pixels), (pixels / REDUCED_PIXELS) ** 0.5)
+    else:
+        small = reduced_view(view)
     reduced = hints.reduced(small.shape)
     return (view, hints) if reduced is None else (small, reduced)
-
-
-def working_view(view: ImageView, hints: Hints) -> ImageView:
-    """The view at the size at which the objects of a large image are found."""
-    if not hints.is_single:
-        return reduced_view(view)
-    pixels = _working_pixels(hints)
-    return view.smaller(reduced_shape(view.shape, pixels), (pixels / REDUCED_PIXELS) ** 0.5)
-
-
-def _working_pixels(hints: Hints) -> int:
-    return BOX_PIXELS if hints.only_outside else WORKING_PIXELS
 
 
 def reduced_view(view: ImageView) -> ImageView:
@@ -441,16 +438,6 @@ def tidy(view: ImageView, hints: Hints, found: Found) -> Found:
     return found
 
 
-def certifiable(view: ImageView, hints: Hints, found: Found, device: DeviceName):
+def certifiable(found: Found, device: DeviceName):
     """The last cut with `check`, solved again if it is stale."""
-    if not isinstance(found.solved, gridcut.Cut):
-        return found.solved
-    return minimum(*problem_of(view, hints, found), device)
-
-
-def problem_of(view: ImageView, hints: Hints, found: Found) -> tuple[np.ndarray, dict]:
-    """Costs (L, h, w) and edges of the last cut: at the working size, of the part around a box."""
-    if found.where is not None and found.small is not None:
-        view, hints, found = view.part(found.where), hints.part(found.where), found.small
-    view = view if found.small is None else working_view(view, hints)
-    return view.costs(found.models).everywhere(found.marks), view.edges(hints.only_outside)
+    return minimum(*found.problem(), device) if isinstance(found.solved, gridcut.Cut) else found.solved

@@ -31,7 +31,7 @@ import numpy as np
 from scipy import ndimage
 
 import gridcut
-from apps.segmentation.fit import find_labels, problem_of
+from apps.segmentation.fit import find_labels
 from apps.segmentation.grid_cut import pairs
 from apps.segmentation.hints import Hints
 from apps.segmentation.image_sizes import at_centres, centres
@@ -179,7 +179,7 @@ def margins_of(rgb: np.ndarray, hints: Hints, shown: np.ndarray, at: np.ndarray 
     """Margins of an object in an image, which is found again from hints; see `Segmentation.margins`."""
     view = ImageView(lambda: rgb, hints.marks.shape)
     found = find_labels(view, hints, "cpu")
-    (background, foreground), edges = problem_of(view, hints, found)
+    (background, foreground), edges = found.problem()
     part = found.where or (slice(None), slice(None))
     asked = None if at is None else at_centres(at[part], background.shape)
     shown = at_centres(shown[part], background.shape)

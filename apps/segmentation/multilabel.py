@@ -117,7 +117,7 @@ def segment_labels(
     shares = {values.index(value) + 1: shares_of(clipped(box, shape, []), shape) for value, box in boxes.items()}
     hints = Hints(marks_outside(marks, shares), options=ObjectOptions(keep), boxes=shares)
     found = find_labels(view, with_boxes_found(view, hints, device), device)
-    solved = certifiable(view, hints, found, device)
+    solved = certifiable(found, device)
     dtype = np.promote_types(strokes.dtype, np.min_scalar_type(values[-1]))
     labels = np.array((0, *values), dtype)[found.labels]
     return Objects(labels, values, found.energies, clock.total(), solved)

@@ -240,7 +240,7 @@ class ImageAnswers:
         preview = keep_parts(standby.solve(check), hints_of(few, start, self._keep, boxed).anchors, hints.keep)
         shown = None
         if self.is_reduced or not np.array_equal(preview, found.labels):
-            solved = certifiable(image, hints, found, self._device)
+            solved = certifiable(found, self._device)
             shown = Shown(found.labels, found.energies[-1], solved, preview)
         with self._lock:
             check()

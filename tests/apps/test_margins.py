@@ -12,7 +12,7 @@ from PIL import Image
 import gridcut
 from apps import Session, cli, segment
 from apps.common.images import InputError, to_rgb
-from apps.segmentation.fit import find_labels, problem_of
+from apps.segmentation.fit import find_labels
 from apps.segmentation.hints import combine
 from apps.segmentation.margins import STEPS, Unsure
 from apps.segmentation.model import ImageView
@@ -164,7 +164,7 @@ def test_a_folder_says_what_to_look_at_first(tmp_path, capsys):
     assert found["clear"] == 0 < found["faint"]
     hints = combine((60, 90), np.int8([-1, 1, 0])[strokes], None, "strokes")
     view = ImageView(lambda: to_rgb(scenes["faint"]), (60, 90))
-    (source, sink), edges = problem_of(view, hints, find_labels(view, hints, "cpu"))
+    (source, sink), edges = find_labels(view, hints, "cpu").problem()
     labels, *others = (
         gridcut.max_flow(source + more, sink + less, edges, device="cpu").labels
         for more, less in ((0, 0), (UNIT // 2, 0), (0, UNIT // 2))
