@@ -4,14 +4,12 @@ Labels are 0 for the background and 1, 2, ... for the objects, as in the label i
 for `segment_labels` differ in one point: there 0 is "no stroke", so the background needs a value of its own.)
 
 A session is a list of records (see apps.session.session_records).  What is shown is a function of this list, so undo
-and a stored session give the earlier result again.  Whatever exception interrupts an answer, the records are those
-before it, and the next call answers them again.
+and a stored session give the earlier result again (see apps.session.history).
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +24,10 @@ from apps.common.uncopied import Uncopied
 from apps.segmentation import SPACING
 from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
-from apps.session.canvas import Overlay
 from apps.session.hand_edits import Edits, Pixels
-from apps.session.history import RecordHistory
+from apps.session.history import AnsweredHistory
 from apps.session.image_answers import ImageAnswers
 from apps.session.label_maps import label_map_of
-from apps.session.latest_work import LatestWork
 from apps.session.record_checks import (
     check_label,
     make_box,
@@ -46,14 +42,12 @@ from apps.session.session_records import (
     Delete,
     Describe,
     Lock,
-    Objects,
     Patch,
     Record,
+    RecordHistory,
     Unlock,
-    common_length,
     effective,
     locks_of,
-    objects_of,
     paste,
 )
 from apps.session.store import Store
@@ -172,24 +166,16 @@ class Session(Uncopied):
         is_volume = self._volume is not None or spacing is not None or (values.ndim == 3 and values.shape[2] > 4)
         self._spacing = SPACING if spacing is None else spacing
         self._keep = keep
-        self._callbacks: list[Callable[[], object]] = [] if callback is None else [callback]
-        self._lock = threading.RLock()
-        self._answers: ImageAnswers | VolumeAnswers
+        lock = threading.RLock()
+        answers: ImageAnswers | VolumeAnswers
         if is_volume:
-            self._answers = VolumeAnswers(values, self._spacing, keep, device, self._lock)
+            answers = VolumeAnswers(values, self._spacing, keep, device, lock)
         else:
-            self._answers = ImageAnswers(lambda: to_rgb(values), keep, device, self._lock)
-        self._history = RecordHistory()  # replaced as a whole, so that no exception leaves it between two states
-        self._answered: Sequence[Record] | None = self._history.records  # None while they change
-        self._requested: Sequence[Record] | None = ()  # what the worker was asked to refine last
-        self._overlay: Overlay | None = None  # of patches, if there ever were some
-        self._finished: np.ndarray | None = None  # the labels with patches
-        self._previewed: Pixels | None = None  # of an edit that is only shown
-        self._edits: tuple[int, Edits] | None = None  # of a label, while what they start from is shown
-        self._looked: tuple[tuple[int, int], Margins] | None = None  # the last ones, for a label and a version
-        self._version, self._seconds = 0, 0.0
-        self._certified_version = -1
-        self._worker = LatestWork(self._refine)
+            answers = ImageAnswers(lambda: to_rgb(values), keep, device, lock)
+        self._answered = AnsweredHistory(answers, lock, [] if callback is None else [callback])
+        self._edits: tuple[tuple[int, int], Edits] | None = None  # the last ones, for a label and an edition
+        self._looked: tuple[tuple[int, int], Margins] | None = None  # the last ones, for a label and an edition
+        self._certified = -1  # the version that was certified last
         self.store: Store | None = None  # the file of a session that is kept in one
 
     def __repr__(self) -> str:
@@ -231,14 +217,13 @@ class Session(Uncopied):
             Arguments of another type or shape, or outside their range; the session is unchanged.
         """
         stroke = make_stroke(points, radius, label, self.shape, axis, slice, not final)
-        self._check_open(label)
-        self._add(stroke, final=final)
+        self._answered.add(stroke, final=final)
 
     def erase(
         self, points: ArrayLike, radius: float, axis: int | None = None, slice: int | None = None, *, final: bool = True
     ) -> None:
         """Remove the strokes below a stroke; parameters as in `stroke`."""
-        self._add(make_stroke(points, radius, None, self.shape, axis, slice, not final), final=final)
+        self._answered.add(make_stroke(points, radius, None, self.shape, axis, slice, not final), final=final)
 
     def solid(
         self, points: ArrayLike, radius: float, label: int = 1, *, final: bool = True, taken: bool = False
@@ -323,16 +308,15 @@ class Session(Uncopied):
     @property
     def rival(self) -> np.ndarray | None:
         """Another object that fits a box about as well as the one shown, bool (H, W); None without one."""
-        with self._lock:
-            self._settle()
-            return self._answers.rival if self._overlay is None or not self._said.patched else None
+        with self._answered.lock:
+            return self._answered.rival()
 
     def take_rival(self) -> None:
         """Show the pixels of `rival` instead of the object in the box, until strokes cover them; `undo` restores it."""
-        with self._lock:
+        with self._answered.lock:
             if (rival := self.rival) is None:
                 raise InputError("no other object fits the box about as well; draw a stroke on the object meant")
-            self._edit(max(self._answers.present()), lambda edits: edits.replaced(rival))
+            self._edit(max(self._answered.present()), lambda edits: edits.replaced(rival))
 
     def margins(self, label: int = 1) -> Margins:
         """What it would cost to change the labels of an object's pixels and of those around it: where to look next.
@@ -344,52 +328,49 @@ class Session(Uncopied):
         Raises InputError for a locked object, or one without a cut, and CertificateError if a cut were not minimal.
         """
         self.wait()
-        self._check_open(check_label(label))
-        with self._lock:
-            self._settle()
-            if self._answers.solved is None or label not in self._answers.present():
+        self._answered.check_open(check_label(label))
+        with self._answered.lock:
+            self._answered.settle()
+            answers, key = self._answered.answers, (label, self._answered.edition)
+            if answers.solved is None or label not in answers.present():
                 raise InputError(f"object {label} has no cut yet; mark it, and the background")
-            if self._looked is not None and self._looked[0] == (label, self._version):
+            if self._looked is not None and self._looked[0] == key:
                 return self._looked[1]
-            if isinstance(self._answers, VolumeAnswers):
-                unsure = self._answers.unsure(label)
+            if isinstance(answers, VolumeAnswers):
+                unsure = answers.unsure(label)
             else:
                 unsure = self._edits_of(label).unsure()
-            key = label, self._version
         found = unsure()
         self._looked = key, found
         return found
 
     def _edit(self, label: int, find: Callable[[Edits], Pixels], *, final: bool = True, **flags: bool) -> None:
         """Set the pixels that an edit of an object finds."""
-        with self._lock:
+        with self._answered.lock:
             part, codes = find(self._edits_of(label))
-            self._add(Patch.of(part, codes, label, **flags), final=final)
+            self._answered.add(Patch.of(part, codes, label, **flags), final=final)
 
     def _preview(self, label: int, find: Callable[[Edits], Pixels]) -> None:
         """Show the pixels that an edit of an object finds, until the next edit."""
-        with self._lock:
-            part, codes = find(self._edits_of(label))
-            if self._overlay is not None:
-                codes[self._overlay.is_firm(part)] = 0
-            self._previewed, self._version = (part, codes), self._version + 1
+        with self._answered.lock:
+            self._answered.show(find(self._edits_of(label)))
 
     def _edits_of(self, label: int) -> Edits:
-        """The edits of an object of an image; their solver is kept while they are previews."""
-        self._check_open(check_label(label))
-        with self._lock:
-            self._settle()
-            if self._edits is None or self._edits[0] != label:
-                self.drop_preview()
-                assert isinstance(self._answers, ImageAnswers), self._image_shape
-                self._edits = label, Edits(self._values, self._answers, self.labels, label)
-            return self._edits[1]
+        """The edits of an object of an image; their solver is kept while they are previews.  With the lock."""
+        self._answered.check_open(check_label(label))
+        self._answered.settle()
+        key = label, self._answered.edition
+        if self._edits is None or self._edits[0] != key:
+            self._answered.show(None)
+            answers = self._answered.answers
+            assert isinstance(answers, ImageAnswers), self._image_shape
+            self._edits = key, Edits(self._values, answers, self._answered.labels(), label)
+        return self._edits[1]
 
     def drop_preview(self) -> None:
         """Show the labels without an edit that was not final."""
-        with self._lock:
-            if self._previewed is not None:
-                self._previewed, self._version = None, self._version + 1
+        with self._answered.lock:
+            self._answered.show(None)
 
     @property
     def _image_shape(self) -> tuple[int, ...]:
@@ -409,9 +390,7 @@ class Session(Uncopied):
 
         Raises InputError for anything else, for a box without pixels or with all, and for a locked object.
         """
-        one = make_box(box, self.shape, label)
-        self._check_open(one.label)
-        self._add(one)
+        self._answered.add(make_box(box, self.shape, label))
 
     def start_from(self, mask: ArrayLike) -> None:
         """Start from a rough or soft mask of an image, or a rough one of the volume's shape.
@@ -424,18 +403,12 @@ class Session(Uncopied):
         with these pixels.  To correct one, unlock it: it is then found again, from its pixels and strokes.
         """
         labels = label_map_of(mask, "mask") if len(self.shape) == 2 else None
-        if labels is not None:
+        if labels is None:
+            self._answered.add(make_mask_hint(mask, self.shape))
+        else:
             check_same_size(labels, self.shape, "mask")
-            locked = self._said.locked.values()
-            closed = paste(np.zeros(self.shape, np.uint8), locked) > 0
-            locks = locks_of(np.where(closed, np.uint8(0), labels), is_start=True)
-            for lock in locks:
-                self._check_open(lock.label)
-            self._add(*locks)
-            return
-        hint = make_mask_hint(mask, self.shape)
-        self._check_open(hint.label)
-        self._add(hint)
+            closed = paste(np.zeros(self.shape, np.uint8), self._answered.said.locked.values()) > 0
+            self._answered.add(*locks_of(np.where(closed, np.uint8(0), labels), is_start=True))
 
     def set_strokes(self, strokes: ArrayLike, start: ArrayLike | None = None) -> None:
         """Replace all strokes, also boxes and start masks, by those of an array, and answer.
@@ -457,31 +430,31 @@ class Session(Uncopied):
         InputError
             Another shape, dtype or value; the session is unchanged.
         """
-        locked = self._said.locked
+        locked = self._answered.said.locked
         starts = [] if start is None else make_starts(start, self.shape)
         starts = [one for one in starts if one.label not in locked]
         opened = [Unlock(one.label, is_part=True) for one in starts if isinstance(one, Lock)]
-        self._add(Clear(is_part=True), *starts, *opened, make_marks(strokes, self.shape))
+        self._answered.add(Clear(is_part=True), *starts, *opened, make_marks(strokes, self.shape))
 
     def clear(self) -> None:
         """Remove all strokes, boxes and start masks; `undo` restores them."""
-        self._add(Clear())
+        self._answered.add(Clear())
 
     def undo(self) -> bool:
         """Remove the last record, or for good a stroke whose last part is missing; False if there is none."""
-        return self._step(RecordHistory.with_undone)
+        return self._answered.step(RecordHistory.with_undone)
 
     def redo(self) -> bool:
         """Repeat the record that was undone last; False if there is none."""
-        return self._step(RecordHistory.with_repeated)
+        return self._answered.step(RecordHistory.with_repeated)
 
     def restore(self, records: Sequence[Record]) -> None:
         """Replace all records by those of a session with an image of the same shape, and answer once.
 
         What `undo` and `redo` could restore is forgotten.
         """
-        with self._lock:
-            self._change_to(RecordHistory(tuple(records)))
+        with self._answered.lock:
+            self._answered.change_to(RecordHistory(tuple(records)))
 
     # Objects
 
@@ -493,9 +466,9 @@ class Session(Uncopied):
         colour   R, G, B, or None for that of the label
         locked   whether it is
         """
-        with self._lock:
-            described, locked, *_ = self._said
-            labels = sorted({*self._present, *described} - {BACKGROUND})
+        with self._answered.lock:
+            described, locked, *_ = self._answered.said
+            labels = sorted({*self._answered.present(), *described} - {BACKGROUND})
         shown = ((label, described.get(label, Describe(label, "", None))) for label in labels)
         return {label: {"name": one.name, "colour": one.colour, "locked": label in locked} for label, one in shown}
 
@@ -504,7 +477,7 @@ class Session(Uncopied):
 
         They are kept in `objects`, in files of the session and in exported annotations, also when strokes are removed.
         """
-        self._add(make_description(label, name, colour))
+        self._answered.add(make_description(label, name, colour))
 
     def lock(self, label: int) -> None:
         """Let an object of an image keep the pixels that it has when nothing is pending, whatever is marked later.
@@ -512,15 +485,15 @@ class Session(Uncopied):
         Other objects are then cut without these pixels, exactly and as fast as if there were no further object.
         Strokes on them have no effect, and strokes with its label are rejected.  `clear` and `set_strokes` keep it.
         """
-        self._check_open(check_label(label))
+        self._answered.check_open(check_label(label))
         self.wait()
-        with self._lock:
+        with self._answered.lock:
             found = self.labels
             labels = np.where(found == label, found, np.int16(0))
             if labels.ndim != 2 or not labels.any():
                 held = "is in a volume; objects of images" if labels.ndim != 2 else "has no pixels yet; marked objects"
                 raise InputError(f"object {label} {held} can be locked")
-            self._add(*locks_of(labels, is_start=label in self._said.opened))
+            self._answered.add(*locks_of(labels, is_start=label in self._answered.said.opened))
 
     def clean_up(self, label: int) -> None:
         """Take the small parts of an object of an image from it, and give it its small holes, as they are shown.
@@ -532,24 +505,13 @@ class Session(Uncopied):
 
     def unlock(self, label: int) -> None:
         """Let a locked object take part again, with its strokes or box; one of a label map starts from its pixels."""
-        if check_label(label) not in self._said.locked:
+        if check_label(label) not in self._answered.said.locked:
             raise InputError(f"object {label} is not locked")
-        self._add(Unlock(label))
+        self._answered.add(Unlock(label))
 
     def delete(self, label: int) -> None:
         """Remove the strokes, the box and the name of an object; for the first one, also the start mask."""
-        self._check_open(check_label(label))
-        self._add(Delete(label))
-
-    @property
-    def _said(self) -> Objects:
-        """What the records say about objects."""
-        return objects_of(self._history.records)
-
-    def _check_open(self, label: int) -> None:
-        """Raise InputError for a locked object."""
-        if label in self._said.locked:
-            raise InputError(f"object {label} is locked; unlock it first")
+        self._answered.add(Delete(check_label(label)))
 
     # Answers
 
@@ -558,86 +520,18 @@ class Session(Uncopied):
 
         Raises the error of the worker, if there was one.
         """
-        with self._lock:
-            self._settle()
-        try:
-            return self._worker.wait(timeout)
-        except Exception:
-            self._requested = None  # so that it is tried again
-            raise
+        return self._answered.wait(timeout)
 
     def listen(self, callback: Callable[[], object]) -> None:
         """Call a function, too, after every change of the labels in the background; see the constructor."""
-        self._callbacks.append(callback)
-
-    def _add(self, *records: Record, final: bool = True) -> None:
-        """Add records that are parts of one edit, and answer."""
-        with self._lock:
-            self._change_to(self._history.with_added(*records, is_final=final))
-
-    def _step(self, move: Callable[[RecordHistory], RecordHistory | None]) -> bool:
-        """Undo or repeat a record, and answer; False if there is none."""
-        with self._lock:
-            history = move(self._history)
-            if history is None:
-                return False
-            self._change_to(history)
-        return True
-
-    def _change_to(self, history: RecordHistory) -> None:
-        """Answer and store a history, which then is the session's own; after an exception, the earlier one still is."""
-        self._previewed = None
-        self._answer(history.records)
-        if self.store is not None and history.is_final:
-            self.store.keep(history)
-        self._history = history
-        self._request()
-
-    def _settle(self) -> None:
-        """Answer again, if an exception has left other answers than those of the records."""
-        if self._answered is not self._history.records or self._answers.answered is None:
-            self._requested = None
-            self._answer(self._history.records)
-        self._request()
-
-    def _answer(self, records: Sequence[Record]) -> None:
-        start = time.perf_counter()
-        self._version, self._edits, self._finished = self._version + 1, None, None
-        self._answered, before, given = None, self._answers.answered, _without_patches(records)
-        if before is None or len(before) != len(given) or common_length(before, given) < len(given):
-            self._answers.change_to(given)
-        if len(given) < len(records) or self._overlay is not None:
-            if self._overlay is None:
-                self._overlay = Overlay(self.shape, self.shape)
-            self._overlay.change_to(records)
-        self._answered = records
-        self._seconds = time.perf_counter() - start
-
-    def _request(self) -> None:
-        """Let the worker refine what the cuts answer, unless it was asked for that already."""
-        if self._history.is_final and self._requested is not self._answers.answered:
-            self._worker.request()
-            self._requested = self._answers.answered
-
-    def _refine(self, check: Callable[..., None]) -> None:
-        """In the worker: better labels for the records."""
-        with self._lock:
-            records = self._answers.answered
-        if records is not None:
-            self._answers.refine(records, check, self._publish)
-
-    def _publish(self) -> None:
-        with self._lock:
-            self._version, self._edits, self._finished = self._version + 1, None, None
-        for callback in list(self._callbacks):
-            callback()
+        self._answered.callbacks.append(callback)
 
     # Results
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the image, (H, W), or of the volume, (D, H, W)."""
-        return self._answers.shape
+        return self._answered.answers.shape
 
     @property
     def pixels(self) -> np.ndarray:
@@ -652,29 +546,8 @@ class Session(Uncopied):
     @property
     def labels(self) -> np.ndarray:
         """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
-        with self._lock:
-            self._settle()
-            labels = self._with_patches(self._answers.labels())
-            if self._previewed is not None:
-                (part, codes), labels = self._previewed, labels.copy()
-                np.copyto(labels[part], codes - np.int16(1), where=codes > 0)
-            return labels
-
-    def _with_patches(self, found: np.ndarray) -> np.ndarray:
-        """Labels with the pixels that patches set, except in locked objects."""
-        if self._overlay is None:
-            return found
-        if self._finished is None:
-            labels = found.copy()
-            self._overlay.paste(labels)
-            self._finished = paste(labels, self._said.locked.values())
-        return self._finished
-
-    @property
-    def _present(self) -> tuple[int, ...]:
-        """The labels that records define."""
-        patched = self._said.patched
-        return tuple(sorted({*self._answers.present(), *((BACKGROUND, *patched) if patched else ())}))
+        with self._answered.lock:
+            return self._answered.labels()
 
     @property
     def mask(self) -> np.ndarray:
@@ -684,7 +557,7 @@ class Session(Uncopied):
     @property
     def records(self) -> Sequence[Record]:
         """The records in effect, immutable; those that an edit did not change are the same objects as before."""
-        return effective(self._history.records)
+        return effective(self._answered.history.records)
 
     @property
     def state(self) -> dict:
@@ -700,20 +573,20 @@ class Session(Uncopied):
         labels      the labels marked, ascending
         undo, redo  whether there is a record to remove, or to repeat
         """
-        with self._lock:
-            self._settle()
-            values = self._present
+        with self._answered.lock:
+            rival, values = self._answered.rival(), self._answered.present()
+            found, (records, undone, is_final) = self._answered, self._answered.history
             return {
-                "version": self._version,
-                "energy": self._answers.energy,
-                "seconds": self._seconds,
-                "certified": self._certified_version == self._version,
-                "exact": self._answers.is_exact,
-                "pending": self._worker.is_pending,
-                "message": _message(values) if self.rival is None else OTHER_OBJECT,
+                "version": found.version,
+                "energy": found.answers.energy,
+                "seconds": found.seconds,
+                "certified": self._certified == found.version,
+                "exact": found.answers.is_exact,
+                "pending": found.worker.is_pending,
+                "message": _message(values) if rival is None else OTHER_OBJECT,
                 "labels": list(values),
-                "undo": bool(self._history.records),
-                "redo": bool(self._history.undone) and self._history.is_final,
+                "undo": bool(records),
+                "redo": bool(undone) and is_final,
             }
 
     def result(self) -> SessionResult:
@@ -721,21 +594,21 @@ class Session(Uncopied):
 
         Raises CertificateError if the cut were not minimal.
         """
-        with self._lock:
-            if not self._answers.is_exact:
-                self._worker.request()
+        found = self._answered
+        with found.lock:
+            if not found.answers.is_exact:
+                found.worker.request()
         self.wait()
-        with self._lock:
-            self._settle()
-            solved = self._answers.solved
+        with found.lock:
+            labels, solved = found.labels(), found.answers.solved
             if solved is not None:
                 solved.check()
-                self._certified_version = self._version
-            return SessionResult(self.labels, self._present, self._answers.energy, solved is not None)
+                self._certified = found.version
+            return SessionResult(labels, found.present(), found.answers.energy, solved is not None)
 
     def close(self) -> None:
         """Stop the work in the background, and wait for its end; let others use the file of a session that is kept."""
-        self._worker.stop()
+        self._answered.worker.stop()
         if self.store is not None:
             self.store.close()
 
@@ -753,7 +626,7 @@ class Session(Uncopied):
         `name` is that of the image, for messages.
         """
         with Store(path, replaces=True) as store:
-            store.begin(name, self._stored_pixels, self.shape, self._history, self._keep, "started")
+            store.begin(name, self._stored_pixels, self.shape, self._answered.history, self._keep, "started")
 
     @classmethod
     def load(
@@ -790,19 +663,20 @@ class Session(Uncopied):
                 session = cls._stored(store, image, spacing, options)
             else:
                 session = cls(image, spacing, **options)
-                store.begin(name, session._stored_pixels, session.shape, session._history, session._keep, "new")
+                history = session._answered.history
+                store.begin(name, session._stored_pixels, session.shape, history, session._keep, "new")
             store.hold()
         except BaseException:
             store.close()
             raise
-        session.store = store
+        session.store, session._answered.keep = store, store.keep
         return session
 
     @classmethod
     def _stored(cls, store: Store, image, spacing, options: dict) -> Session:
         session = cls(image, spacing, **{"keep": store.parts, **options})
-        with session._lock:
-            session._change_to(store.read(session._stored_pixels, session.shape))
+        with session._answered.lock:
+            session._answered.change_to(store.read(session._stored_pixels, session.shape))
         return session
 
     @property
@@ -869,11 +743,6 @@ class Session(Uncopied):
         from apps.app.notebook import SessionWidget
 
         return SessionWidget(self, height)
-
-
-def _without_patches(records: Sequence[Record]) -> Sequence[Record]:
-    """The records that cuts answer."""
-    return tuple(one for one in records if not isinstance(one, Patch))
 
 
 def _message(values: tuple[int, ...]) -> str:

@@ -25,8 +25,7 @@ from apps.common.errors import BAD_INPUT, SOME_FAILED, InputError, OutputError
 from apps.common.images import to_bytes
 from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
-from apps.session.history import RecordHistory
-from apps.session.session_records import Record, Stroke, as_json, common_length, from_json
+from apps.session.session_records import Record, RecordHistory, Stroke, as_json, common_length, from_json
 
 FORMAT, VERSION = 0x6375746D, 1  # "cutm" as the file's application_id, and its user_version
 TABLES = (

@@ -19,8 +19,7 @@ import numpy as np
 
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in
 from apps.session.canvas import Canvas
-from apps.session.history import is_part
-from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length
+from apps.session.session_records import Describe, PackedMask, Record, Stroke, common_length, is_part
 
 REACH = 1.0  # cube roots of the volume of the objects
 MAX_CORRECTED = 0.2  # share of the voxels of objects that a stroke changes; above, it reaches half as far

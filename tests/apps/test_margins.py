@@ -101,12 +101,12 @@ def test_where_to_look_in_a_session():
         first = session.margins()
         assert session.margins() is first
         y, x = first.place
-        terms = session._answers.terms_of(1, (slice(None), slice(None)))
+        terms = session._answered.answers.terms_of(1, (slice(None), slice(None)))
         values = []
         for side in (0, 1):
             forced = [one.copy() for one in terms]
             forced[side][y, x] = FORBIDDEN
-            values.append(int(gridcut.max_flow(*forced, session._answers.grid.edges(), device="cpu").value))
+            values.append(int(gridcut.max_flow(*forced, session._answered.answers.grid.edges(), device="cpu").value))
         assert first.margin == abs(values[0] - values[1]) / UNIT
         before = session.labels
         session.stroke([(x + 0.5, y + 0.5)], 3, int(before[y, x] == 0))

@@ -58,8 +58,8 @@ def random_marks(shape, rng, objects):
 
 def check_answer(session, image):
     """The labels on the answer grid, and their certificate; the worker must not change them meanwhile."""
-    with session._lock:
-        answers, records = session._answers, session._history.records
+    with session._answered.lock:
+        answers, records = session._answered.answers, session._answered.history.records
         marks = painted(records, answers.grid.shape, session.shape)
         np.testing.assert_array_equal(answers._canvas.all_marks(), marks)
         models = answers._models
@@ -110,7 +110,7 @@ def run_sequence(seed, steps=STEPS, tiny=False):
         session.wait()
         check_answer(session, image)
         if tiny:
-            assert session._answers.is_reduced
+            assert session._answered.answers.is_reduced
         check_settled(session, image)
         result = session.result()
         np.testing.assert_array_equal(result.labels, session.labels)
@@ -119,7 +119,7 @@ def run_sequence(seed, steps=STEPS, tiny=False):
 
 def check_settled(session, image):
     """The labels that the worker leaves are those of the engine of `segment`, which starts from nothing."""
-    records = session._history.records
+    records = session._answered.history.records
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
     objects = objects_of(records)
@@ -146,7 +146,7 @@ def check_settled(session, image):
 def fresh_labels(session, image, **options):
     """Labels of a session that gets all records at once."""
     with Session(image, device="cpu", **options) as other:
-        other.restore(session._history.records)
+        other.restore(session._answered.history.records)
         other.wait()
         return other.labels
 
@@ -182,6 +182,6 @@ def test_the_labels_of_a_large_image_are_those_of_segment(tiny_grids, disc):
         session.stroke([(3, 3), (52, 3)], 2, 0)
         session.stroke([(3, 37), (52, 37)], 1, 0)
         session.wait()
-        assert session._answers.grid.shape != session.shape == image.shape[:2]
+        assert session._answered.answers.grid.shape != session.shape == image.shape[:2]
         check_settled(session, image)
         assert session.result().certified

@@ -56,7 +56,7 @@ def random_step(session, rng, objects, truth):
 
 def check_labels(session):
     """The labels at rest, against a first solve."""
-    answers = session._answers
+    answers = session._answered.answers
     marks, values = answers._canvas.all_marks(), answers.present()
     assert session.state["exact"]
     if len(values) < 2:

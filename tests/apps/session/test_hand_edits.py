@@ -75,10 +75,10 @@ def test_nothing_changes_solid_pixels(seed, tmp_path):
             label, taken = int(rng.integers(1, 3)), bool(rng.random() < 0.4)
             session.solid(points, radius, label, taken=taken)
             expected[drawn(expected.shape, points, radius)] = 0 if taken else label
-        count = len(session._history.records)
+        count = len(session._answered.history.records)
         for _ in range(8):
             (random_step if rng.random() < 0.5 else random_edit)(session, rng, 2)
-            while len(session._history.records) < count and session.redo():
+            while len(session._answered.history.records) < count and session.redo():
                 pass
             firm = [one for one in session.records if isinstance(one, Patch) and one.is_firm]
             if len(firm) < 2 or any(isinstance(one, Stroke) and one.label is None for one in session.records):
@@ -128,12 +128,15 @@ def test_wider_objects_are_nested_minima(seed):
         session.stroke([(3.5, 0.5)], 0.5, 0)
         session.wait()
         before, count = session.labels, len(session.records)
-        background, foreground = session._answers.terms_of(1, (slice(None), slice(None)))
+        background, foreground = session._answered.answers.terms_of(1, (slice(None), slice(None)))
         last = np.zeros(before.shape, bool)
         for step in range(-60, 61, 6):
             session.wider(step, final=False)
             total, masks = energies(
-                (background, foreground - 64 * step), session._answers.grid.edges(), np.ones(before.shape), before > 0
+                (background, foreground - 64 * step),
+                session._answered.answers.grid.edges(),
+                np.ones(before.shape),
+                before > 0,
             )
             found = session.mask
             best = masks[total == total.min()]
@@ -162,10 +165,10 @@ def test_previews_of_blocks_are_nested_minima(seed, monkeypatch):
         session.stroke([(1.5, 1.5)], 0.5)
         session.stroke([(4.5, 0.5)], 0.5, 0)
         session.wait()
-        background, foreground = session._answers.terms_of(1, (slice(None), slice(None)))
+        background, foreground = session._answered.answers.terms_of(1, (slice(None), slice(None)))
         masks = (np.arange(512)[:, None] >> blocks.ravel() & 1).reshape(-1, *shape) > 0
         last = np.zeros(shape, bool)
-        edges = session._answers.grid.edges()
+        edges = session._answered.answers.grid.edges()
         session.wider(0, final=False)
         edits = session._edits[1]
         assert edits._side == side
@@ -199,7 +202,7 @@ def test_a_pushed_edge_is_the_minimum_in_its_disc(seed):
         disc, core = drawn(before.shape, [place], 1.7), drawn(before.shape, [place], 0.6 * 1.7)
         np.testing.assert_array_equal(session.mask[~disc], before[~disc])
         assert (session.mask[core] != taken).all()
-        terms = [one.copy() for one in session._answers.terms_of(1, (slice(None), slice(None)))]
+        terms = [one.copy() for one in session._answered.answers.terms_of(1, (slice(None), slice(None)))]
         terms = [np.minimum(one - np.minimum(*terms), 16 * 256) for one in terms]
         terms[1 - taken][core], terms[int(taken)][core] = 0, 1 << 20
         edges = edges_around(image, disc, session)
@@ -265,7 +268,7 @@ def test_edits_of_a_reduced_image(disc):
         session.stroke([(24, 20), (32, 20)], 2)
         session.stroke([(3, 3), (52, 3)], 2, 0)
         session.wait()
-        assert session._answers.is_reduced
+        assert session._answered.answers.is_reduced
         before = session.labels
         session.push([(28, 36)], 5)
         assert session.labels[36, 28] == 1

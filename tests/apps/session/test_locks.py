@@ -34,8 +34,8 @@ def cells():
 
 def check_cut(session):
     """The cut is that of the pixels that are not locked, with no edge to the others, and the labels are unique."""
-    with session._lock:
-        answers = session._answers
+    with session._answered.lock:
+        answers = session._answered.answers
         models = answers._models
         if models is None or len(models.values) != 2:
             return False
@@ -65,10 +65,10 @@ def test_no_stroke_changes_a_locked_object(seed, is_reduced, request):
         session.lock(3)
         locked = session.labels == 3
         assert (locked & truth).sum() > 0.8 * truth.sum()
-        count, exact = len(session._history.records), 0
+        count, exact = len(session._answered.history.records), 0
         for _ in range(25):
             random_step(session, rng, 2)
-            while len(session._history.records) < count:
+            while len(session._answered.history.records) < count:
                 session.redo()
             assert (session.labels == 3)[locked].all()
             assert not (session.labels == 3)[~locked].any()

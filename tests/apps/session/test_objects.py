@@ -62,8 +62,8 @@ def test_a_deleted_object_leaves_no_trace(session, disc):
         np.testing.assert_array_equal(session.labels, labels)
         session.redo()
         session.stroke([(20, 30)], 2, 200)
-        assert session._answers._canvas.all_marks()[30, 20] == 200
-        assert session._answers._canvas.all_marks()[30, 10] == -1
+        assert session._answered.answers._canvas.all_marks()[30, 20] == 200
+        assert session._answered.answers._canvas.all_marks()[30, 10] == -1
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """Undo and redo of records with their parts."""
 
-from apps.session.history import RecordHistory
 from apps.session.record_checks import make_stroke
-from apps.session.session_records import Clear
+from apps.session.session_records import Clear, RecordHistory
 
 
 def stroke(is_part=False):

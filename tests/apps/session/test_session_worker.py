@@ -19,7 +19,7 @@ def test_a_large_image_is_answered_on_a_reduced_grid(tiny_grids, disc):
         session.stroke([(24, 20), (32, 20)], 2)
         session.stroke([(3, 3), (52, 3)], 2, 0)
         assert session.labels.shape == truth.shape
-        assert session._answers.grid.size < truth.size / 2
+        assert session._answered.answers.grid.size < truth.size / 2
         session.wait()
         assert seen[-1] is True
         full = session.labels
@@ -100,7 +100,7 @@ def test_interrupts_leave_no_half_done_edit(session, disc):
         edits = (lambda k=k: session.stroke([(4 + k, 12), (9 + k, 13)], 1, k % 2)), session.undo, session.result
         interrupted(edits[rng.integers(3)], float(rng.uniform(1e-4, 0.03)))
     with Session(disc[0], device="cpu") as other:
-        other.restore(session._history.records)
+        other.restore(session._answered.history.records)
         assert other.wait()
         assert session.wait()
         np.testing.assert_array_equal(session.labels, other.labels)

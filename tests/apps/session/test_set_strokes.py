@@ -24,7 +24,7 @@ def image():
 
 def test_the_answer_is_that_of_strokes_on_the_same_pixels(session, image):
     with Session(image, device="cpu") as other:
-        other.set_strokes(session._answers._canvas.all_marks())
+        other.set_strokes(session._answered.answers._canvas.all_marks())
         other.wait()
         np.testing.assert_array_equal(other.labels, session.labels)
         assert other.state["energy"] == session.state["energy"]
@@ -38,7 +38,7 @@ def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
     marks = both_kinds(image.shape[:2])
     session.set_strokes(marks)
     assert [*map(type, session.records)] == [Marks]
-    np.testing.assert_array_equal(session._answers._canvas.all_marks(), marks)
+    np.testing.assert_array_equal(session._answered.answers._canvas.all_marks(), marks)
     session.wait()
     after = session.labels
     assert session.undo()

@@ -25,7 +25,7 @@ def found_in(path, to):
     for old in path.parent.glob(f"{path.name}*"):
         shutil.copy(old, to / old.name)
     with opened(to / path.name) as session:
-        return session._history
+        return session._answered.history
 
 
 def edits(session):
@@ -56,20 +56,20 @@ def test_each_edit_is_in_the_file(tmp_path):
     with opened(path) as session:
         for _ in edits(session):
             found = found_in(path, tmp_path / "copy")
-            assert found == session._history
+            assert found == session._answered.history
         session.wait()
-        labels, history = session.labels, session._history
+        labels, history = session.labels, session._answered.history
     with opened(path) as again:
-        assert again._history == history
+        assert again._answered.history == history
         again.wait()
         np.testing.assert_array_equal(again.labels, labels)
         while again.undo():
             pass
-        assert again._history.undone[::-1] == (*history.records, *history.undone[::-1])
+        assert again._answered.history.undone[::-1] == (*history.records, *history.undone[::-1])
     with opened(path) as again:
         while again.redo():
             pass
-        assert again._history.records == (*history.records, *history.undone[::-1])
+        assert again._answered.history.records == (*history.records, *history.undone[::-1])
 
 
 def test_a_stroke_that_is_being_drawn_is_not_in_the_file(tmp_path):
@@ -125,17 +125,17 @@ def test_a_full_disk_refuses_an_edit_and_loses_none(tmp_path):
         session.stroke([(24, 20), (32, 20)], 2)
         session.stroke([(3, 3), (52, 3)], 2, 0)
         session.undo()
-        before = session._history
+        before = session._answered.history
         pages = session.store._db.execute("PRAGMA page_count").fetchone()[0]
         session.store._db.execute(f"PRAGMA max_page_count = {pages}")
         for _ in range(2):
             with pytest.raises(OutputError, match="full.*; free some space"):
                 session.stroke(points, 1.5)
-            assert session._history == before
+            assert session._answered.history == before
             assert found_in(path, tmp_path / "copy") == before
         session.store._db.execute("PRAGMA max_page_count = 100000")
         session.stroke(points, 1.5)
-        assert found_in(path, tmp_path / "copy") == session._history
+        assert found_in(path, tmp_path / "copy") == session._answered.history
 
 
 def test_a_file_that_was_removed_is_written_again(tmp_path):
@@ -150,9 +150,9 @@ def test_a_file_that_was_removed_is_written_again(tmp_path):
             session.undo()
         path.unlink()
         session.undo()
-        history = session._history
+        history = session._answered.history
     with opened(path) as again:
-        assert again._history == history
+        assert again._answered.history == history
 
 
 DAMAGE = {

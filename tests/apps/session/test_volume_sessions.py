@@ -35,7 +35,7 @@ def session():
 
 def cold_volume(session, keep="all"):
     """Labels of a first solve with the session's models and marks."""
-    answers = session._answers
+    answers = session._answered.answers
     costs = answers._view.costs(answers._models)
     unary = costs_with(costs, answers.held)
     cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
@@ -96,10 +96,10 @@ def test_no_correction_takes_an_object_for_a_like_one_beside_it():
 def test_the_same_as_the_functions_for_volumes(session, keep):
     """The labels of two seeds, and the object and the energy of two marks."""
     volume, _ = ball()
-    marks = session._answers._canvas.all_marks()
+    marks = session._answered.answers._canvas.all_marks()
     expected = segment_object(volume, marks, device="cpu", keep=keep)
     with Session(volume, device="cpu", keep=keep) as other:
-        for stroke in session._history.records:
+        for stroke in session._answered.history.records:
             other.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
         other.wait()
         np.testing.assert_array_equal(other.mask, expected.mask)
@@ -124,16 +124,16 @@ def test_random_strokes_on_slices_of_any_axis(spacing):
             index = int(rng.integers(SHAPE[axis]))
             rows, columns = np.delete(SHAPE, axis)
             before = session.labels
-            costs = session._answers._view.costs(session._answers._models)
+            costs = session._answered.answers._view.costs(session._answered.answers._models)
             points = rng.uniform((0, 0), (columns, rows), (2, 2))
             session.stroke(points, 1.0, int(k % 2), axis, index, final=False)
             place = (slice(None),) * axis + (index,)
-            unary = costs_with(costs, session._answers._canvas.all_marks())
+            unary = costs_with(costs, session._answered.answers._canvas.all_marks())
             held = np.ones(SHAPE, bool)
             held[place] = False
             source = np.where(held, (before == 1) * np.int64(1 << 24), unary[0])
             sink = np.where(held, (before != 1) * np.int64(1 << 24), unary[1])
-            cold = gridcut.max_flow(source, sink, session._answers._view.edges(), device="cpu")
+            cold = gridcut.max_flow(source, sink, session._answered.answers._view.edges(), device="cpu")
             np.testing.assert_array_equal(session.labels, cold.labels)
             if k % 3 == 2:
                 session.undo() if k % 2 else session.stroke([(1, 1)], 1, 0, slice=0)
@@ -158,7 +158,9 @@ def test_a_correction_changes_nothing_far_from_it():
         far = slice(21, None)
         np.testing.assert_array_equal(session.labels[far], before[far])
         assert not session.mask[2, 10, 12:15].any()
-        assert (segment_object(volume, session._answers._canvas.all_marks(), device="cpu").mask != before)[far].any()
+        assert (segment_object(volume, session._answered.answers._canvas.all_marks(), device="cpu").mask != before)[
+            far
+        ].any()
         assert session.result().certified
 
 
@@ -215,7 +217,7 @@ def test_a_start_mask_is_a_hint(kind):
     rough = np.roll(truth, 2, axis=2)
     given = {"bool": rough, "integers": 7 * rough, "probabilities": 0.9 * rough}[kind]
     with Session(volume, (1.6, 1, 1), device="cpu") as session:
-        with session._lock:  # until the worker has cut the volume
+        with session._answered.lock:  # until the worker has cut the volume
             session.start_from(given)
             np.testing.assert_array_equal(session.mask, rough)
         session.wait()
