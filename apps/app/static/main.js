@@ -349,7 +349,7 @@ export class App {
 
   /** @param {boolean} next   whether to open the next image @param {"save" | "approve"} what */
   save(next, what = "save") {
-    if (!this.ready || this.#saving.has(this.item)) return;
+    if (!this.ready) return;
     panel.forgetError();
     if (this.connection.send({ do: what, item: this.item, kinds: [...this.kinds] })) this.#saving.add(this.item);
     this.#showSaving();

@@ -108,7 +108,6 @@ export function showStatus() { $("status").hidden = !["areas", "certificate", "p
 
 /** @param {boolean} isSaving */
 export function showSaving(isSaving) {
-  for (const id of ["save", "save-next", "approve"]) buttonOf(id).disabled = isSaving;
   $("save").textContent = isSaving ? "Saving…" : "Save";
   if (isSaving) $("saved").textContent = "";
 }
