@@ -58,7 +58,9 @@ export function bindKeys(host) {
     }
     if (key === " ") { event.preventDefault(); host.tools.setSpace(true); return; }
     if (key === "h") { host.setAlone(true); return; }
-    if (plain[key] && !(event.repeat && key === "enter")) { event.preventDefault(); plain[key](event); }
+    if (!plain[key] || (event.repeat && key === "enter")) return;
+    if (key !== "escape") event.preventDefault();   // which also closes an open panel
+    plain[key](event);
   });
   addEventListener("keyup", (event) => {
     if (event.key === " ") { host.tools.setSpace(false); host.tools.releaseCross(); }
