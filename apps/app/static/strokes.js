@@ -4,6 +4,8 @@
 /** @import { View } from "./view.js" */
 /** @typedef {(label: number) => string} Colours   the colour of a label */
 
+const OUTLINE = 3;   // CSS pixels
+
 export class Strokes {
   /** @type {Map<number, Stroke>} */
   known = new Map();   // by the server's key
@@ -39,9 +41,11 @@ export class Strokes {
   draw(context, view, ratio, colourOf, axis, index, hidden) {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, context.canvas.width, context.canvas.height);
-    for (const stroke of this.all()) {
-      const isShown = stroke.do === "erase" || !hidden.has(stroke.label);
-      if (isShown && stroke.axis === axis && stroke.index === index) drawStroke(context, view, ratio, stroke, colourOf);
+    const shown = [...this.all()].filter((one) => one.axis === axis && one.index === index && (one.do === "erase" || !hidden.has(one.label)));
+    for (const stroke of shown) drawStroke(context, view, ratio, stroke, colourOf);
+    for (const stroke of shown) {   // outlines remain, so that what they surround can be seen
+      const radius = stroke.radius - OUTLINE / view.scale;
+      if (stroke.do !== "erase" && radius > 0) drawStroke(context, view, ratio, { ...stroke, radius, do: "erase" }, colourOf);
     }
     context.globalCompositeOperation = "source-over";
   }
