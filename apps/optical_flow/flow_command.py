@@ -22,10 +22,11 @@ Each pair writes two files to the --out folder, under the first frame's name, an
 
 import itertools
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -115,36 +116,35 @@ def _pairs(chosen):
         if is_single_image(path):
             raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
         sequence = open_sequence(path, "frames")
-        return _of_sequence(sequence, path, chosen), True, sequence.count - 1
+
+        def named(number):
+            return f"{sequence.name}-{number:05d}", f"{path}: frame {number} -> {number + 1}"
+
+        return _items(sequence, named, chosen, path), True, sequence.count - 1
     files = list(map(Path, names))
     if len(names) == 1:
         files = sorted(images_in(path, "frames", 2), key=by_number)
         check_unique_names(files, "frames")
     elif folders := [name for name in names if os.path.isdir(name)]:
         raise InputError(f"frames: {folders[0]!r} is a folder; pass two frames, or one folder alone")
-    frames: WeakValueDictionary[Path, Frame] = WeakValueDictionary()  # those of the pairs at work
-
-    def frame_of(file):
-        return frames.get(file) or frames.setdefault(file, Frame(file))
-
-    shown = [f"{one} -> {other}" for one, other in zip(files, files[1:], strict=False)]
-    pairs = zip((file.stem for file in files), itertools.count(), shown, files, files[1:], strict=False)
-    return [_item(*pair, chosen, frame_of) for pair in pairs], len(names) == 1, len(files) - 1
+    items = _items(files, lambda number: (files[number].stem, f"{files[number]} -> {files[number + 1]}"), chosen)
+    return (items, True, len(files) - 1) if len(names) == 1 else (list(items), False, 1)
 
 
-def _of_sequence(sequence, path, chosen):
-    for number, (first, second) in enumerate(itertools.pairwise(map(Frame, sequence))):
-        shown = f"{path}: frame {number} -> {number + 1}"
-        yield _item(f"{sequence.name}-{number:05d}", number, shown, first, second, chosen)
+def _items(frames: Iterable, named: Callable[[int], tuple[str, str]], chosen, source: Path | None = None):
+    """The item of each frame and the next, which share what is computed from a frame; drawn while others are at work.
 
+    named    number of a pair -> name of its results, and its displayed name
+    source   the file of a sequence
+    """
 
-def _item(name: str, number: int, shown: str, first, second, chosen, frame_of=lambda frame: frame) -> Item:
-    def pair():
-        frames, truth = (frame_of(first), frame_of(second)), companion_of(chosen.truth, name, "--truth")
-        return Pair(name, number, shown, frames[0].source, frames[1].source, truth, *frames)
+    def pair(number, frames):
+        name, shown = named(number)
+        truth = companion_of(chosen.truth, name, "--truth")
+        return Pair(name, number, shown, *(frame.source for frame in frames), truth, *frames)
 
-    sequence = None if isinstance(first, Path) else Path(chosen.frames[0])
-    return Item(name, shown, pair, sequence)
+    for number, frames_of_pair in enumerate(itertools.pairwise(map(Frame, frames))):
+        yield Item(*named(number), partial(pair, number, frames_of_pair), source)
 
 
 def _flow_one(pair: Pair, chosen) -> dict:

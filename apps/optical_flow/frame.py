@@ -65,9 +65,6 @@ class Frame:
     def __reduce__(self):
         return Frame, (self.source.absolute() if isinstance(self.source, Path) else self.source,)
 
-    def __repr__(self) -> str:
-        return "Frame()"  # digests of a pair are made of its sources and of this text
-
     @kept
     def rgb(self) -> np.ndarray:
         """The frame, float32 RGB; InputError if it cannot be read."""

@@ -35,7 +35,7 @@ import numpy as np
 
 from apps.common.clock import Clock
 from apps.common.command import finite
-from apps.common.outputs import check_regular_files, is_plain_name, paths_in
+from apps.common.outputs import check_regular_files, paths_in
 from apps.common.versions import library_versions
 from apps.common.writing import together, write_bytes
 
@@ -109,8 +109,8 @@ def _finished(task, inputs: Mapping, path: Path) -> dict | None:
         if _key(content, task.outputs.inputs) != _key(present, task.outputs.inputs):
             return None
         report = content["result"] | {"files": {kind: str(path.parent / one) for kind, one in content["files"].items()}}
-        names = {_path_below(file, path.parent) for file in output_files(report)}
-        if not names or not all(map(is_plain_name, names)) or not names <= _unchanged(content, path.parent).keys():
+        names = set(content["files"].values())
+        if not names or not names <= _unchanged(content, path.parent).keys():
             return None
     except INVALID:
         return None
