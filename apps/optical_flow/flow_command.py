@@ -138,13 +138,13 @@ def _items(frames: Iterable, named: Callable[[int], tuple[str, str]], chosen, so
     source   the file of a sequence
     """
 
-    def pair(number, frames):
+    def pair(number, first, second):
         name, shown = named(number)
         truth = companion_of(chosen.truth, name, "--truth")
-        return Pair(name, number, shown, *(frame.source for frame in frames), truth, *frames)
+        return Pair(name, number, shown, first.source, second.source, truth, first, second)
 
-    for number, frames_of_pair in enumerate(itertools.pairwise(map(Frame, frames))):
-        yield Item(*named(number), partial(pair, number, frames_of_pair), source)
+    for number, both in enumerate(itertools.pairwise(map(Frame, frames))):
+        yield Item(*named(number), partial(pair, number, *both), source)
 
 
 def _flow_one(pair: Pair, chosen) -> dict:

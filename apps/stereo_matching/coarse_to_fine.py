@@ -75,7 +75,8 @@ def refine(labels, own, other, is_left: bool, smoothness: float, differences) ->
         lowest = max(0, int(start.min()) - BAND_MARGIN)
         count = min(len(differences), int(start.max()) + BAND_MARGIN + 1) - lowest
         start = start - np.int32(lowest)
-        costs = region_costs(own, other, is_left, *part, range(lowest, lowest + count))
+        rows, columns = part
+        costs = region_costs(own, other, is_left, rows, columns, range(lowest, lowest + count))
         near = nearby(start, count, BAND_SIDE, BAND_MARGIN)
         is_fixed = np.ones(start.shape, bool)
         is_fixed[relative(inner, part)] = False
