@@ -78,6 +78,7 @@ def test_failures_on_a_cluster_are_reported(outcomes):
     assert broken.reason == "KeyError: 'a mistake'"
 
 
+@pytest.mark.slow
 def test_unreachable_cluster(photos, monkeypatch, capsys):
     pytest.importorskip("distributed")
     monkeypatch.chdir(photos)

@@ -54,6 +54,7 @@ def test_a_killed_server_loses_no_confirmed_stroke(start, photo, kills):
     assert confirmed <= len(start(photo).page(None).open()["order"]) <= confirmed + 1
 
 
+@pytest.mark.slow
 def test_a_full_disk_refuses_strokes_and_loses_none(start, photo):
     resource = pytest.importorskip("resource", reason="needs limits of Unix")
     server = start(photo)

@@ -5,6 +5,7 @@ import pytest
 from benchmarks.thick_slices import dice, masks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_thick_slices_and_isotropic_voxels_agree(seed):
     found = masks(seed)
