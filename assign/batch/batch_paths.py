@@ -44,7 +44,6 @@ from numba.extending import intrinsic, overload
 from gridcut.device import inner_kernel
 
 INFINITY32, INFINITY64 = 1 << 30, 1 << 62
-SCANS_PER_ROW = 1.0  # limit of scans in the second step, per row
 
 
 def minimum(a, b):

@@ -15,12 +15,18 @@ row that is left with such pairs then takes the first free column, instead of a 
 that cost blocks pairs, so much higher that few of them are matched.  Large or rectangular matrices of floats, whose
 rows are read a few times only, are read in place.
 
+Number types: float costs are solved in float64.  Integer costs are shifted to start at 0 and packed with their column
+indices, in int32 if the range of the costs permits it, else in int64; without packing if the type is too narrow.
+`bits` is the number of bits by which costs are shifted for a column and a mark: 0 for floats, and if not packed.
+
 `solve_matrix` does everything in one compiled call for matrices of any sign and number type: it validates while it
 copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
 validates again, and raises.
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
 38, 1987.
+
+`solve_numbers` also solves the problems of batches (assign/batch/batch.py), with limits.
 
 O(n^2 m) in the worst case; memory 8 n m bytes.
 """
@@ -88,8 +94,12 @@ memory = Memory()
 
 def memory_for(n: int, m: int) -> np.ndarray:
     """Memory for `solve_matrix` of n rows and m >= n columns."""
-    width = -(-m // LANES) * LANES
-    return memory.of((n + 8) * width)
+    return memory.of(memory_size(n, m))
+
+
+def memory_size(n: int, m: int) -> int:
+    """Number of numbers of 8 bytes for `solve_numbers`."""
+    return (n + 9) * -(-m // LANES) * LANES
 
 
 @kernel
@@ -116,17 +126,20 @@ def most_cost_the_same(cost, sign):
 
 
 @inner_kernel
-def load_floats(cost, sign, work):
-    """Copy sign * cost; rows are padded with infinity."""
+def load(cost, m, factor, shift, is_packed, infinity, work):
+    """work = factor * cost + shift, packed with the columns; padded with infinity after m."""
     n, width = work.shape
-    m = cost.shape[1]
+    real = work.dtype.type
     for i in range(n):
         row = work[i]
         given = cost[i]
         for j in range(m):
-            row[j] = sign * np.float64(given[j])
+            row[j] = real(real(given[j]) * factor + shift)
+        if is_packed:
+            for j in range(m):
+                row[j] = real(row[j] + real(j))
         for j in range(m, width):
-            row[j] = np.inf
+            row[j] = infinity
 
 
 @inner_kernel
@@ -141,36 +154,15 @@ def checked_minimum(row):
 
 
 @inner_kernel
-def bounds_of(cost):
+def bounds_of(cost, n, m):
     """Minimum and maximum of integers."""
     low = high = cost[0, 0]
-    for i in range(cost.shape[0]):
+    for i in range(n):
         row = cost[i]
-        for j in range(row.size):
+        for j in range(m):
             low = minimum(low, row[j])
             high = high if row[j] < high else row[j]
     return np.int64(low), np.int64(high)
-
-
-@inner_kernel
-def load_integers(cost, sign, low, bits, infinity, work):
-    """Copy sign * cost - low, packed with the columns; rows are padded with infinity."""
-    n, width = work.shape
-    m = cost.shape[1]
-    real = work.dtype.type
-    factor = real(sign << bits)
-    shift = real(-low << bits)
-    for i in range(n):
-        row = work[i]
-        given = cost[i]
-        if bits > 0:
-            for j in range(m):
-                row[j] = real(real(given[j]) * factor + shift + real(j))
-        else:
-            for j in range(m):
-                row[j] = real(real(given[j]) * factor + shift)
-        for j in range(m, width):
-            row[j] = infinity
 
 
 @inner_kernel
@@ -191,15 +183,20 @@ def take_cheapest(work, n, bits, mark, infinity, price, row_of, col_of, rank):
     return True
 
 
+# args: a matrix, its limits and its results: every caller has them apart
 @inner_kernel
-def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, v):
-    """Match all rows of a loaded matrix; returns as `solve_matrix`."""
+def search(work, cost, m, sign, budget, limit, dummy, bits, infinity, numbers, ids, col, u, v):
+    """Match all rows of a loaded matrix; returns as `solve_matrix`.
+
+    dummy   the limits in the numbers of `work`
+    """
     n, width = work.shape
-    has_minima = n == cost.shape[1] and not most_cost_the_same(cost, sign)
+    has_minima = n == m and limit.size == 0
+    if budget is not None:
+        has_minima = has_minima and not most_cost_the_same(cost, sign)
     real = numbers.dtype.type
     price, dist = numbers[:width], numbers[width : 2 * width]
     at, old = numbers[2 * width : 3 * width], numbers[3 * width : 4 * width]
-    limit = numbers[:0]
     pred, final_pred, order = ids[:width], ids[width : 2 * width], ids[2 * width : 3 * width]
     rank, row_of, col_of = ids[3 * width : 4 * width], ids[4 * width : 5 * width], ids[5 * width : 5 * width + n]
     mark = real(1 << (bits - 1)) if bits > 0 else real(0)
@@ -210,101 +207,125 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
     for i in range(n):
         col_of[i] = -1
     if has_minima:
-        for i in range(n if infinity == np.inf else 0):
-            if not checked_minimum(work[i])[1]:
-                return REJECTED, v[0]
+        if budget is not None:
+            for i in range(n if infinity == np.inf else 0):
+                if not checked_minimum(work[i])[1]:
+                    return REJECTED, v[0]
         reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
-        reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
-    elif not take_cheapest(work, n, bits, mark, infinity, price, row_of, col_of, rank):
-        return REJECTED, v[0]
+    has_bids = True
+    if budget is not None:
+        has_bids = has_minima
+        if not has_minima and not take_cheapest(work, n, bits, mark, infinity, price, row_of, col_of, rank):
+            return REJECTED, v[0]
+    if has_bids:
+        reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, dummy, np.int64(n))
     v[0] = 0
     total = v[0]  # of its type
-    free = 0
-    for i in range(n):
-        free += 1 if col_of[i] < 0 else 0
-    enough = n * width * (work.itemsize + PASS) / BYTES if bits == 0 else 0.0
-    is_large = n >= (MIN_ROWS if bits == 0 else MIN_PACKED_ROWS)
-    are_few = has_minima and FEW < free / n < enough
-    are_most = free / n > MAX_FREE_SHARE and (has_minima or n * width > MAX_COSTS)
-    if is_large and budget < UNLIMITED and (are_few or are_most):
-        budget = -1
+    free, spent, scans_left = 0, 0, np.int64(UNLIMITED)
+    if budget is not None:
+        for i in range(n):
+            free += 1 if col_of[i] < 0 else 0
+        enough = n * width * (work.itemsize + PASS) / BYTES if bits == 0 else 0.0
+        is_large = n >= (MIN_ROWS if bits == 0 else MIN_PACKED_ROWS)
+        are_few = has_minima and FEW < free / n < enough
+        are_most = free / n > MAX_FREE_SHARE and (has_minima or n * width > MAX_COSTS)
+        scans_left = -1 if is_large and budget < UNLIMITED and (are_few or are_most) else np.int64(budget)
     status = SOLVED
-    spent = 0
     for i in range(n):
         if col_of[i] >= 0:
             continue
-        if spent > budget:
+        if spent > scans_left:
             status = HANDED_OVER
             break
         scans = augment(
-            work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
+            work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, dummy
         )
         if scans == 0:
             return REJECTED, total
         spent += scans
-    for j in range(v.size):
+    for j in range(m):
         v[j] = sign * price_of(price[j], row_of[j] >= 0, bits, mark)
+    for i in range(n):
+        col[i] = col_of[i]
     if status == HANDED_OVER:
-        for i in range(n):
-            col[i] = col_of[i]
         return status, total + free
     for i in range(n):
         j = col_of[i]
-        col[i] = j
+        if j < 0:
+            u[i] = limit[i]
+            continue
         u[i] = cost[i, j] - v[j]
         total += cost[i, j]
     return SOLVED, total
 
 
-def _solve_numbers(cost, sign, budget, numbers, ids, col, u, v):
-    """Load and solve a matrix in a suitable number type; returns the status and the total cost."""
+def solve_numbers(cost, n, m, sign, budget, limit, numbers, col, u, v):
+    """Solve the first n rows and m columns of a matrix in a suitable number type; (the status, the total cost).
+
+    budget   None: the matrix is valid, and searches are not limited
+    limit    cost at which row i may stay unmatched; no entries: it must not
+    numbers  (memory_size(n, m),) int64
+    col      (n,) column of each row, -1: unmatched;  u, v: prices
+    """
 
 
-@overload(_solve_numbers)
-def _solve_numbers_overload(cost, sign, budget, numbers, ids, col, u, v):
+@overload(solve_numbers)
+def _solve_numbers(cost, n, m, sign, budget, limit, numbers, col, u, v):
     if isinstance(cost.dtype, types.Float):
 
-        def solve_floats(cost, sign, budget, numbers, ids, col, u, v):
-            n, m = cost.shape
-            floats = numbers.view(np.float64)
-            if sign > 0 and (n < m or n * m > KEPT_NUMBERS):
-                return search(cost, cost, sign, budget, 0, 0, np.inf, floats, ids, col, u, v)
+        def solve_floats(cost, n, m, sign, budget, limit, numbers, col, u, v):
             width = (m + LANES - 1) // LANES * LANES
             size = n * width
+            floats, ids = numbers.view(np.float64), numbers[size + 5 * width :].view(np.int32)
+            if budget is not None:
+                if sign > 0 and (n < m or n * m > KEPT_NUMBERS):
+                    return search(cost, cost, m, sign, budget, limit, floats[:0], 0, np.inf, floats, ids, col, u, v)
             work = floats[:size].reshape((n, width))
-            load_floats(cost, np.float64(sign), work)
-            return search(work, cost, sign, budget, 0, 0, np.inf, floats[size:], ids, col, u, v)
+            load(cost, m, np.float64(sign), 0.0, False, np.inf, work)
+            free = floats[size:]
+            dummy = free[free.size - min(n, limit.size) :]
+            for i in range(dummy.size):
+                dummy[i] = limit[i]
+            return search(work, cost, m, sign, budget, limit, dummy, 0, np.inf, free, ids, col, u, v)
 
         return solve_floats
 
-    def solve_integers(cost, sign, budget, numbers, ids, col, u, v):
-        n, m = cost.shape
+    def solve_integers(cost, n, m, sign, budget, limit, numbers, col, u, v):
         width = (m + LANES - 1) // LANES * LANES
         size = n * width
-        low, high = bounds_of(cost)
+        ids = numbers[size + 5 * width :].view(np.int32)
+        low, high = bounds_of(cost, n, m)
         bound = INT64_MAX // (4 * (n + m + 1))
         if high > bound or low < -bound:
             return REJECTED, np.int64(0)
-        spread = high - low
         if sign < 0:
-            low = -high
+            low, high = -high, -low
+        high += 1  # all limits above all costs are equivalent, unless some rows must stay unmatched
+        if n > m:
+            for i in range(min(n, limit.size)):
+                high = max(high, limit[i])
         bits = 1
         while 1 << bits < m:
             bits += 1
         bits += 1
+        spread = high - low
         if spread < INFINITY32 >> 3:
             bits = bits if spread < INFINITY32 >> (bits + 3) else 0
             narrow = numbers.view(np.int32)
-            work = narrow[:size].reshape((n, width))
-            infinity = np.int32(INFINITY32)
-            load_integers(cost, sign, low, bits, infinity, work)
-            return search(work, cost, sign, budget, low, bits, infinity, narrow[size:], ids, col, u, v)
+            work, free, infinity = narrow[:size].reshape((n, width)), narrow[size:], np.int32(INFINITY32)
+            load(cost, m, np.int32(sign << bits), np.int32(-low << bits), bits > 0, infinity, work)
+            dummy = free[free.size - min(n, limit.size) :]
+            for i in range(dummy.size):
+                dummy[i] = (min(max(limit[i], low - 1), high) - low) << bits
+            return search(work, cost, m, sign, budget, limit, dummy, bits, infinity, free, ids, col, u, v)
         if spread >= INFINITY64 >> (bits + 3):
             bits = 0
-        work = numbers[:size].reshape((n, width))
-        infinity = np.int64(INFINITY64)
-        load_integers(cost, sign, low, bits, infinity, work)
-        return search(work, cost, sign, budget, low, bits, infinity, numbers[size:], ids, col, u, v)
+        work, free, largest = numbers[:size].reshape((n, width)), numbers[size:], np.int64(INFINITY64)
+        load(cost, m, np.int64(sign << bits), np.int64(-low << bits), bits > 0, largest, work)
+        wide = free[free.size - min(n, limit.size) :]
+        for i in range(wide.size):
+            wide[i] = (min(max(limit[i], low - 1), high) - low) << bits
+        return search(work, cost, m, sign, budget, limit, wide, bits, largest, free, ids, col, u, v)
 
     return solve_integers
 
@@ -324,8 +345,8 @@ def solve_matrix(cost, sign, budget, transposed, numbers, row, col, u, v):
     """
     n, m = cost.shape
     width = (m + LANES - 1) // LANES * LANES
-    ids = numbers[(n + 4) * width :].view(np.int32)
-    status, total = _solve_numbers(cost, sign, budget, numbers, ids, col, u, v)
+    ids = numbers[(n + 5) * width :].view(np.int32)
+    status, total = solve_numbers(cost, n, m, sign, budget, v[:0], numbers, col, u, v)
     if status == SOLVED and transposed:
         for j in range(m):
             ids[j] = -1
