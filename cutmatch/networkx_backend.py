@@ -14,7 +14,6 @@ If the backend was to be chosen automatically, networkx's own function runs.
 `should_run` says from how many edges the backend is faster including this conversion; benchmarks/faces.py measures it.
 """
 
-import sys
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -28,16 +27,15 @@ from cutmatch.networkx_info import FUNCTIONS
 from cutmatch.own_packages import check_own
 
 MIN_EDGES = 500  # for which conversion and solution are faster than networkx
-LOADING_EDGES = 100_000  # of all calls together, for which networkx takes about as long as importing the solvers
 FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
 INF = float("inf")
 INT64_MAX = 2**63 - 1
 MAX_SUM = {"i": 2.0**60, "f": 1e300}  # of finite capacities, for which a larger one stands for infinity
 NEEDS = {
-    **{"hopcroft_karp_matching": "matching", "minimum_weight_full_matching": "assign"},
-    **dict.fromkeys(("min_cost_flow", "min_cost_flow_cost", "network_simplex", "max_flow_min_cost"), "assign"),
+    "hopcroft_karp_matching": "matching",
+    "minimum_weight_full_matching": "assign",
+    "network_simplex": "assign",
 }
-_left_to_networkx = 0  # edges of the calls before the solvers are imported
 PARAMETERS = ("flowG", "_s", "_t", "capacity", "flow_func")  # of the flows
 
 
@@ -106,7 +104,6 @@ def _refusal(capacity: Any = None, flow_func=None, **others) -> str | None:
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Whether the backend is faster than networkx, or the reason why not."""
-    global _left_to_networkx
     if hidden := _hidden(NEEDS.get(name, "gridcut")):
         return hidden
     graph = _graph_of(args, kwargs)
@@ -116,10 +113,7 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     edges = entries if graph.is_directed() else entries // 2
     if edges < MIN_EDGES:
         return f"networkx is as fast for fewer than {MIN_EDGES} edges"
-    if "gridcut.device" in sys.modules or _left_to_networkx + edges >= LOADING_EDGES:
-        return True
-    _left_to_networkx += edges
-    return f"importing the solvers takes as long as networkx takes for {LOADING_EDGES} edges"
+    return True
 
 
 @cache
@@ -214,32 +208,8 @@ def maximum_flow(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=N
     }
 
 
-def min_cost_flow_cost(G: ConvertedGraph, demand="demand", capacity="capacity", weight="weight") -> Any:
-    """`networkx.min_cost_flow_cost`."""
-    return network_simplex(G, demand, capacity, weight)[0]
-
-
-def min_cost_flow(G: ConvertedGraph, demand="demand", capacity="capacity", weight="weight") -> dict:
-    """`networkx.min_cost_flow`."""
-    return network_simplex(G, demand, capacity, weight)[1]
-
-
 def network_simplex(G: ConvertedGraph, demand="demand", capacity="capacity", weight="weight") -> tuple:
     """`networkx.network_simplex`."""
-    data = G.graph.nodes
-    return _cheapest(G, [-data[node].get(demand, 0) for node in G.nodes], capacity, weight)
-
-
-def max_flow_min_cost(G: ConvertedGraph, s: Any, t: Any, capacity="capacity", weight="weight") -> dict:
-    """`networkx.max_flow_min_cost`."""
-    value = _cut(G, s, t, capacity, None, {})[0].value
-    supply: list = [0] * len(G.nodes)
-    supply[G.index[s]], supply[G.index[t]] = value, -value
-    return _cheapest(G, supply, capacity, weight)[1]
-
-
-def _cheapest(G: ConvertedGraph, supply: list, capacity: Any, weight: Any) -> tuple:
-    """The cost and the flow, as networkx returns them, of a flow of minimum cost; networkx's exceptions."""
     import networkx
 
     assign = _own("assign")
@@ -248,6 +218,8 @@ def _cheapest(G: ConvertedGraph, supply: list, capacity: Any, weight: Any) -> tu
     if not G.nodes:
         raise networkx.NetworkXError("graph has no nodes")
     lists = AdjacencyLists(G.graph, parallel=True) if G.is_multigraph() else G.lists
+    data = G.graph.nodes
+    supply = [-data[node].get(demand, 0) for node in G.nodes]
     read = [numbers_of(values) for values in (supply, lists.attribute(weight, 0), lists.attribute(capacity, INF))]
     arrays = [numbers for numbers in read if numbers is not None and numbers[0].dtype == np.int64]
     if len(arrays) < len(read) or any(infinite.any() for _, infinite in arrays[:2]):

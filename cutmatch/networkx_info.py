@@ -7,10 +7,7 @@ FUNCTIONS = {
     "maximum_flow_value": "Without `flow_func`.",
     "minimum_cut": "Without `flow_func`; the partition is that of networkx.",
     "minimum_cut_value": "Without `flow_func`.",
-    "network_simplex": "For integers.",
-    "min_cost_flow": "For integers.",
-    "min_cost_flow_cost": "For integers.",
-    "max_flow_min_cost": "For integers; without parallel edges.",
+    "network_simplex": "For integers; also in `min_cost_flow` and `max_flow_min_cost`, which call it.",
 }
 
 

@@ -5,7 +5,6 @@ count what the backend ran, because networkx runs its own function silently if t
 """
 
 import random
-import sys
 from copy import deepcopy
 from decimal import Decimal
 
@@ -126,13 +125,10 @@ def test_flows_of_minimum_cost(kind, ran):
     graph.add_node(0, demand=-3)
     graph.add_node(9, demand=3)
     cost, flow = nx.network_simplex(graph, backend="cutmatch")
-    assert cost == by_networkx(nx.network_simplex, graph)[0] == nx.min_cost_flow_cost(graph, backend="cutmatch")
-    assert nx.min_cost_flow(graph, backend="cutmatch") == flow
+    assert cost == by_networkx(nx.network_simplex, graph)[0]
     if kind is nx.DiGraph:
         assert nx.cost_of_flow(graph, flow) == cost
-        most = nx.max_flow_min_cost(graph, 0, 9, backend="cutmatch")
-        assert nx.cost_of_flow(graph, most) == nx.cost_of_flow(graph, by_networkx(nx.max_flow_min_cost, graph, 0, 9))
-    assert {"network_simplex", "min_cost_flow_cost", "min_cost_flow"} <= set(ran)
+    assert set(ran) == {"network_simplex"}
 
 
 @pytest.mark.usefixtures("preferred")
@@ -339,13 +335,9 @@ def test_the_conversion_is_cached_until_the_graph_changes(monkeypatch):
     assert len(count) == 2
 
 
-def test_when_it_runs(monkeypatch):
+def test_when_it_runs():
     small, _ = bipartite(5, 5, 9, 1)
     large, _ = bipartite(200, 200, 1500, 1)
-    with monkeypatch.context() as before_the_first_call:
-        before_the_first_call.delitem(sys.modules, "gridcut.device", raising=False)
-        assert "importing" in backend.should_run("hopcroft_karp_matching", (large,), {})
-    monkeypatch.setattr(backend, "_left_to_networkx", backend.LOADING_EDGES)
     assert "as fast" in backend.should_run("hopcroft_karp_matching", (small,), {})
     assert backend.should_run("hopcroft_karp_matching", (), {"G": large}) is True
     assert backend.should_run("minimum_cut", (), {"flowG": nx.DiGraph(large)}) is True
