@@ -4,9 +4,8 @@
 
     auction    Eps is divided by `alpha` from phase to phase.  The first eps is a few times the mean gap between a row's
                two cheapest columns, and grows if a phase takes too many bids (sparse_auction.py).
-    match      Rows that are not matched with their cheapest column are rematched, if no search is needed
-               (match_without_search in sparse_augment.py).
-    augment    The remaining rows, few if the last eps was small, are matched one by one by shortest paths.
+    augment    Rows that are not matched with their cheapest column, few if the last eps was small, are matched one by
+               one by shortest paths (sparse_augment.py).
     columns    Only if columns may stay unmatched: an unmatched column with a price below 0 gets a row or the price 0,
                by the same search with rows and columns exchanged and limit 0; the forward/reverse idea of [1].
 
@@ -47,7 +46,7 @@ from assign.core.infeasible import InfeasibleError
 from assign.core.start import largest_paid
 from assign.sparse.feasible import check_feasible, deficiency
 from assign.sparse.sparse_auction import bid, mean_gap, release
-from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, match_without_search, row_prices
+from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, row_prices
 from gridcut.device.arguments import check_real
 
 FIRST_EPS = 4.0  # first eps, as a multiple of the mean gap between a row's best columns
@@ -58,7 +57,6 @@ BIDS_PER_CHECK = 16
 MAX_ROUNDS = 64
 MAX_PHASES = 1000
 FLOAT_UNIT = 2.0**-50  # smallest fall of a float price, see sparse_auction.py
-MATCHED_PER_ROW = 2  # budget of match_without_search, per row
 MAX_EPS_RATIO = 64  # largest eps for floats, as a multiple of the range of costs; prices lose digits with larger ones
 MAX_PRICE_RATIO = 16  # largest price to start from, as a multiple of the range of costs
 SCANS_BEFORE_AUCTION = 16  # scans per row after which the auction runs, if columns may stay unmatched
@@ -269,13 +267,9 @@ def _finish(network, v, arc_of, row_of, waiting, budget, stats):
     zero, n = network.real(0), network.n
     top = release(*at, network.limit, zero, v, np.empty(n, np.int32), row_of, waiting)
     find_arcs(network.start, network.columns, row_of, arc_of)
-    rows = np.empty(n, np.int32)
-    left = match_without_search(
-        *at, network.limit, network.spread, MATCHED_PER_ROW * n, v, arc_of, row_of, waiting, top, rows
-    )
     search = Search.of(len(network.cost), network.m, network.infinity)
-    root, done, scans = augment(*at, network.limit, network.infinity, budget, v, arc_of, row_of, rows[:left], search)
-    stats["searches"] += int(left)
+    root, done, scans = augment(*at, network.limit, network.infinity, budget, v, arc_of, row_of, waiting[:top], search)
+    stats["searches"] += int(top)
     stats["scans"] += int(scans)
     if root >= 0:
         rows = np.append(row_of[search.done[:done]], root)

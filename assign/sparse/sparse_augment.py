@@ -1,7 +1,7 @@
 """The exact last step of a sparse assignment: shortest augmenting paths.
 
-`match_without_search` gives rows their cheapest columns as long as no search is needed.  `augment` matches one row
-after the other along a shortest path, by Dijkstra's algorithm with a heap.  Both keep two invariants:
+`augment` matches one row after the other along a shortest path, by Dijkstra's algorithm with a heap.  It keeps two
+invariants:
 
     cost[i, j] - v[j] at the column j of row i is the minimum over all its columns and limit[i]
     v never rises
@@ -50,55 +50,6 @@ class Search(NamedTuple):
             np.full(m, infinity), np.empty(m, index_type), np.empty(m, np.int32),
             make_frontier(m, 0, infinity.dtype), np.empty(m, np.int32), np.empty(m, np.int32),
         )  # fmt: skip
-
-
-@kernel
-def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of, row_of, waiting, top, left):
-    """Match the rows waiting[:top] without a search; returns the number of rows left, which are at the front of `left`.
-
-    A row takes its cheapest column and lowers its price until the second cheapest is equally good; the displaced row is
-    next.  A row is left if its two cheapest columns tie and neither is free, or after `budget` rows.
-    """
-    n_left = 0
-    rows = 0
-    while top > 0:
-        top -= 1
-        i = np.int64(waiting[top])
-        while i >= 0:
-            rows += 1
-            first = np.uint64(start[i])
-            at, at2 = first, first
-            low = cost[first] - v[columns[first]]
-            second = low + spread
-            for a in range(first + np.uint64(1), np.uint64(start[i + 1])):
-                w = cost[a] - v[columns[a]]
-                is_less = w < low
-                other = low if is_less else w
-                other_at = at if is_less else a
-                low = w if is_less else low
-                at = a if is_less else at
-                closer = other < second
-                second = other if closer else second
-                at2 = other_at if closer else at2
-            if limit.size:
-                if limit[i] <= low:
-                    break
-                second = min(second, limit[i])
-            if second == low and row_of[columns[at]] >= 0 and row_of[columns[at2]] < 0:
-                at = at2
-            j = columns[at]
-            displaced = np.int64(row_of[j])
-            if displaced >= 0 and (second == low or rows > budget):
-                left[n_left] = i
-                n_left += 1
-                break
-            v[j] -= second - low
-            row_of[j] = i
-            arc_of[i] = at
-            if displaced >= 0:
-                arc_of[displaced] = -1
-            i = displaced
-    return n_left
 
 
 @kernel
