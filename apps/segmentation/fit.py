@@ -64,7 +64,7 @@ from apps.segmentation.colour_models import Palette
 from apps.segmentation.connected_parts import fill_holes, keep_parts, tidied
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.grid_cut import GridCut, energy_of, labels_of, minimum, outline_cost
-from apps.segmentation.hints import Hints
+from apps.segmentation.hints import Hints, part_of
 from apps.segmentation.image_sizes import at_centres, enlarged, reduced_shape
 from apps.segmentation.marks import BACKGROUND, OPEN, has_both
 from apps.segmentation.model import MIN_RING, ImageView, Models, Prior, prior_of, rival_of
@@ -141,9 +141,13 @@ def find_labels(
     is_compared   whether to find how unsure the labels of one object are
 
     Specks, pin-holes and islands are removed from them, unless hints.min_area is 1.  The energies, and the
-    certificate, are those of the cut before this.
+    certificate, are those of the cut before this.  Strokes on the object that is found in a box alone change nothing.
     """
     clock = Clock()
+    if hints.in_box and hints.has_object and hints.labelling is None and hints.keep != "touching":
+        found = find_labels(view, without_strokes(hints), device, check, grid, is_compared)
+        if found.mask[hints.marks > BACKGROUND].all():
+            return found._replace(rival=None, seconds=clock.total())
     every, where = hints, None
     if hints.only_outside and hints.is_single and (box := bounds(hints.marks == OPEN)) is not None:
         where = around(box, view.shape)
@@ -190,6 +194,15 @@ def find_labels(
 
     last = None if other is None else cache(partial(finished, other))
     return finished(best)._replace(problem=problem, rival=last, seconds=clock.total())
+
+
+def without_strokes(hints: Hints) -> Hints:
+    """The hints of one object in a box, without its strokes."""
+    is_drawn, marks = hints.marks > BACKGROUND, np.minimum(hints.marks, BACKGROUND)
+    for box in hints.boxes.values():
+        inside = part_of(box, marks.shape)
+        marks[inside][is_drawn[inside]] = OPEN
+    return replace(hints, marks=marks)
 
 
 def _begun(view: ImageView, hints: Hints, device: DeviceName, check: Check) -> Hints:

@@ -181,6 +181,8 @@ def test_the_other_object_that_fits_a_box():
         session.wait()
         np.testing.assert_array_equal(session.mask, found.mask)
         np.testing.assert_array_equal(session.rival, found.rival)
-        session.stroke([(40, 100), (50, 110)], 2)
+        session.stroke([(72.5, 114.5)], 1.5)  # inside the object: it stays as it is
         session.wait()
         assert session.rival is None
+        np.testing.assert_array_equal(session.mask, found.mask)
+        assert session.result().certified
