@@ -16,7 +16,7 @@ from apps.common.clock import Clock
 from apps.common.file_kinds import stem_of
 from apps.common.images import InputError, write_bytes
 from apps.run.inputs import check_unique_names, image_items
-from apps.run.program import Program, Work
+from apps.run.program import Program, Work, line_of, report_of
 
 MAX_VERTICES = 2**31 - 2  # rows or columns; indices have 32 bits
 
@@ -74,24 +74,21 @@ def _read(path):
 
 
 def _report(file, graph, found, form, seconds, files) -> dict:
-    report = {
-        "file": str(file),
+    checked = {"checked": True, "value": found.cardinality, "bound": found.cardinality, "by": "minimum cover"}
+    facts = {
         "rows": graph.shape[0],
         "columns": graph.shape[1],
         "entries": graph.nnz,
         "structural_rank": found.cardinality,
         "full_rank": found.cardinality == min(graph.shape),
-        "certified": True,
-        "certificate": {"checked": True, "value": found.cardinality, "bound": found.cardinality, "by": "minimum cover"},
+        "certificate": checked,
         "method": found.method,
         "init": found.init,
-        "seconds": seconds,
-        "files": {kind: str(path) for kind, path in files.items()},
     }
     if form is not None:
         parts = zip(("horizontal", "square", "vertical"), form.parts, strict=True)
-        report["blocks"] = {"number": form.blocks, **dict(parts)}
-    return report
+        facts["blocks"] = {"number": form.blocks, **dict(parts)}
+    return report_of({"file": str(file)}, (), seconds, files, **facts)
 
 
 def _write(found, form, source: Path, chosen) -> dict:
@@ -110,11 +107,9 @@ def _write(found, form, source: Path, chosen) -> dict:
 
 
 def _line(report) -> str:
-    text = (
-        f"{report['file']}: {report['rows']} x {report['columns']}, {report['entries']} entries, structural rank "
-        f"{report['structural_rank']}{' (full)' if report['full_rank'] else ''}, certified, "
-        f"{report['seconds']['total']:.3f} s -> {report['files']['pairs']}"
-    )
+    rank = f"structural rank {report['structural_rank']}{' (full)' if report['full_rank'] else ''}"
+    size = f"{report['rows']} x {report['columns']}", f"{report['entries']} entries"
+    text = line_of(report, *size, rank, "certified")
     if "blocks" in report:
         blocks = report["blocks"]
         text += (

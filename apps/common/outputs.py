@@ -43,7 +43,13 @@ class Outputs:
         }
         self.inputs, self.out = inputs, Path(options.get("out", "."))
         self._may_replace = chosen.overwrite
-        self._given = [path for name in inputs for path in _paths(options.get(name))]
+        given = (options.get(name) for name in inputs)
+        self._given = [
+            Path(one)
+            for value in given
+            for one in (value if isinstance(value, list) else [value])
+            if isinstance(one, str)
+        ]
 
     def check_named(self, has_records: bool = False, continues: bool = False) -> None:
         """Raise InputError unless the files that options name, and files in --out, may be written.
@@ -116,10 +122,7 @@ def files_in(folder: Path, argument: str = "--out") -> list[Path]:
 
 def is_same_file(one: Path, other: Path) -> bool:
     """Whether two paths are the same existing file or folder."""
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
+    return (identity := identity_of(one)) is not None and identity == identity_of(other)
 
 
 def paths_in(value) -> Iterator[Path]:
@@ -153,9 +156,3 @@ def identity_of(path: Path) -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     return info.st_dev, info.st_ino
-
-
-def _paths(value) -> Iterator[Path]:
-    for one in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(one, str | Path):
-            yield Path(one)

@@ -29,7 +29,6 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,9 +37,6 @@ from apps.common.command import finite
 from apps.common.outputs import check_regular_files, paths_in
 from apps.common.versions import library_versions
 from apps.common.writing import together, write_bytes
-
-if TYPE_CHECKING:  # it imports numba
-    from gridcut.device import DeviceName
 
 RECORD = "record"  # kind of the record itself, in a report's "files"
 SUBJECTS = ("file", "image", "first", "second")  # roles of the inputs that results are named after
@@ -82,7 +78,8 @@ def performed(task, clock: Clock) -> tuple[dict, bool]:
         report["files"] = {**report["files"], RECORD: str(path)}
         content = _record_of(report, task, inputs, path.parent)
         kept = {_path_below(Path(file), path.parent): digest for file, digest in earlier.items() if digest}
-        _save(path, content | {"written": kept | _digests(output_files(report), path.parent)})
+        content["written"] = kept | _digests(output_files(report), path.parent)
+        write_bytes(path, (_text(content) + "\n").encode())
     return report, False
 
 
@@ -170,6 +167,8 @@ def _file_facts(path: Path) -> dict:
 
 
 def _record_of(report: Mapping, task, inputs: Mapping, folder: Path) -> dict:
+    from gridcut.device import resolve
+
     rest = {name: value for name, value in report.items() if name not in ("elapsed", "files")}
     energies = rest.get("energies")
     seconds = report["elapsed"]
@@ -181,7 +180,7 @@ def _record_of(report: Mapping, task, inputs: Mapping, folder: Path) -> dict:
         "system": platform.platform(),
         "options": _options(task),
         "inputs": inputs,
-        "device": rest.get("device") or _device(task.chosen.device),
+        "device": rest.get("device") or resolve(task.chosen.device),
         "method": rest.get("method"),
         "energy": rest.get("energy", energies[-1] if energies else None),
         "certificate": rest.get("certificate", UNCHECKED),
@@ -243,19 +242,8 @@ def _read(path: Path) -> dict:
     return content if isinstance(content, dict) else {}
 
 
-def _save(path: Path, content: Mapping) -> None:
-    write_bytes(path, (_text(content) + "\n").encode())
-
-
 def _text(content: Mapping) -> str:
     return json.dumps(finite(content), indent=1, allow_nan=False, default=str)
-
-
-def _device(device: "DeviceName") -> str:
-    """The device that "auto" selects."""
-    from gridcut.device import resolve
-
-    return resolve(device)
 
 
 def _path_below(path: Path, folder: Path) -> str:
