@@ -36,7 +36,6 @@ from gridcut.device import kernel
 
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
 FIRM = 512  # a power of two above all labels
-BLOCK = 4096  # segments that are painted in one call, so that the caller can be interrupted between blocks
 
 Painter = Callable[[np.ndarray, Rectangle], None]  # changes the layer in a part of the grid
 Placed = tuple[Rectangle, Painter]  # a record: the region that it may change, and what it does there
@@ -55,10 +54,6 @@ class Change:
     def changed(self) -> np.ndarray:
         """Which pixels of the region changed."""
         return self.before != self.after
-
-    def any(self) -> bool:
-        """Whether a pixel changed."""
-        return bool(self.changed.any())
 
     @cached_property
     def where(self) -> tuple[np.ndarray, ...]:
@@ -258,10 +253,8 @@ def placed(
         sides[stroke.axis] = slice(stroke.slice, (stroke.slice or 0) + 1)
 
     def paint(value: int, layer: np.ndarray, region: Rectangle) -> None:
-        plane, start = layer if stroke.axis is None else layer.squeeze(stroke.axis), (region[row], region[column])
-        for first in range(0, max(1, len(x) - 1), BLOCK):
-            part = slice(first, first + BLOCK + 1)
-            paint_kernel(plane, start[0].start, start[1].start, x[part], y[part], radius, aspect, np.int16(value))
+        plane = layer if stroke.axis is None else layer.squeeze(stroke.axis)
+        paint_kernel(plane, region[row].start, region[column].start, x, y, radius, aspect, np.int16(value))
 
     return tuple(sides), paint
 

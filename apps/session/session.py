@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, check_number
 from apps.common.images import InputError, check_same_size, to_rgb
-from apps.common.uncopied import Uncopied
 from apps.segmentation import SPACING
 from apps.segmentation.margins import Margins
 from apps.segmentation.marks import BACKGROUND
@@ -62,10 +61,6 @@ if TYPE_CHECKING:
 KEEP = ("touching", "all")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_STEP = 100
-MARK_SOMETHING = "mark the object"
-MARK_BACKGROUND = "mark the background"
-MARK_OBJECT = "mark an object"
-OTHER_OBJECT = "another object fits the box"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -94,7 +89,7 @@ class SessionResult(GridResult):
         return self.labels
 
 
-class Session(Uncopied):
+class Session:
     """An interactive segmentation of an image or a volume.
 
     Parameters
@@ -141,8 +136,6 @@ class Session(Uncopied):
     400
     """
 
-    instead = "use save and Session.load, or restore(session.records) of another Session with the image"
-
     def __init__(
         self,
         image: ArrayLike | Volume,
@@ -180,6 +173,11 @@ class Session(Uncopied):
 
     def __repr__(self) -> str:
         return f"Session({'x'.join(map(str, self.shape[::-1]))}, {len(self.records)} records)"
+
+    def __reduce_ex__(self, protocol):
+        """Refuse to be copied, as copies would share threads, locks and a file."""
+        remedy = "use save and Session.load, or restore(session.records) of another Session with the image"
+        raise TypeError(f"Session cannot be copied or pickled; {remedy}")
 
     # Records
 
@@ -583,7 +581,7 @@ class Session(Uncopied):
                 "certified": self._certified == found.version,
                 "exact": found.answers.is_exact,
                 "pending": found.worker.is_pending,
-                "message": _message(values) if rival is None else OTHER_OBJECT,
+                "message": _message(values) if rival is None else "another object fits the box",
                 "labels": list(values),
                 "undo": bool(records),
                 "redo": bool(undone) and is_final,
@@ -746,8 +744,6 @@ class Session(Uncopied):
 
 
 def _message(values: tuple[int, ...]) -> str:
-    if not values:
-        return MARK_SOMETHING
     if len(values) > 1:
         return ""
-    return MARK_OBJECT if values == (0,) else MARK_BACKGROUND
+    return "mark the background" if any(values) else "mark an object" if values else "mark the object"

@@ -23,7 +23,6 @@ import numpy as np
 
 from apps.common.errors import BAD_INPUT, SOME_FAILED, InputError, OutputError
 from apps.common.images import to_bytes
-from apps.common.uncopied import Uncopied
 from apps.common.writing import is_special, reported
 from apps.session.session_records import Record, RecordHistory, Stroke, as_json, common_length, from_json
 
@@ -49,7 +48,7 @@ class NoSession(InputError):
     """A file is no session, or a damaged one."""
 
 
-class Store(Uncopied):
+class Store:
     """The file of a session, which no other process can write until it is closed.
 
     path       the file
@@ -202,9 +201,7 @@ class Store(Uncopied):
 
     def _add(self, before: RecordHistory, after: RecordHistory) -> None:
         for number, (kept, now) in enumerate(zip(before[:2], after[:2], strict=True)):
-            if kept == now:
-                continue
-            same = len(kept) if kept == now[: len(kept)] else common_length(kept, now)  # the former is quicker
+            same = common_length(kept, now)
             if same < len(kept):
                 self._db.execute("DELETE FROM records WHERE list = ? AND place >= ?", (number, same))
             rows = ((number, place, *_row(record)) for place, record in enumerate(now[same:], same))

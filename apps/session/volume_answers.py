@@ -39,7 +39,7 @@ class VolumeAnswers:
     The caller holds `lock` in all methods except `refine`, which runs in the worker and takes it where it needs it.
     """
 
-    is_reduced, rival = False, None
+    rival = None
 
     def __init__(self, volume, spacing, keep: str, device: DeviceName, lock: threading.RLock):
         self._view = VolumeView(volume, SPACING if spacing is None else spacing)
@@ -82,15 +82,10 @@ class VolumeAnswers:
         """Labels of the volume, with the last slice answered."""
         return self._labels
 
-    @property
-    def started(self) -> tuple[int, ...]:
-        """The objects that are found from a box or a mask."""
-        return () if self._locator is None else (self._locator.label,)
-
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define."""
         marked = np.flatnonzero(self._histograms[1:].any(axis=1)).tolist()
-        return tuple(sorted({*marked, *((0, *self.started) if self.started else ())}))
+        return tuple(sorted({*marked, *(() if self._locator is None else (BACKGROUND, self._locator.label))}))
 
     def change_to(self, records: Sequence[Record]) -> None:
         """Answer a change of the records: one cut of the slice, if they differ in one slice.
@@ -111,18 +106,16 @@ class VolumeAnswers:
             self._histograms += step * np.bincount(entries, minlength=self._histograms.size).reshape(-1, BINS)
         self._set_locator()
         values = self.present()
-        if self._locator is not None and self._prior is None:
+        is_awaited = self._locator is not None and self._prior is None
+        if is_awaited or len(values) < 2:
             marks = self._canvas.all_marks()
-            self._labels = np.where(marks == OPEN, self._shown_start(), marks)
-            self._models, self._slice, self._is_known, self.is_exact = None, None, False, False
-            return
-        if len(values) < 2:
-            self._labels = np.full(self.shape, values[0] if values else 0, np.int16)
-            self._models, self._slice, self._is_known, self.is_exact = None, None, False, True
+            shown = self._shown_start() if is_awaited else np.int16(values[0] if values else BACKGROUND)
+            self._labels = np.where(marks == OPEN, shown, marks)
+            self._models, self._slice, self._is_known, self.is_exact = None, None, False, not is_awaited
             return
         if self._models is None or not set(values) <= set(self._models.values):
             self._models, self._slice = _fitted(values, self._histograms[1:][list(values)], self._prior), None
-        self.is_exact = self.is_exact and not change.any()
+        self.is_exact = self.is_exact and not change.changed.any()
         place = _slice_of(change, records)
         if place is not None:
             self._answer_slice(place, change)
@@ -251,7 +244,7 @@ def _fitted(values: tuple[int, ...], counts: np.ndarray, prior: VolumePrior | No
 
 def _slice_of(change: Change, records: Sequence[Record]) -> tuple[int, int] | None:
     """Axis and index of the slice that contains all changes; the last stroke decides between several."""
-    if not change.any():
+    if not change.changed.any():
         return None
     last = records[-1] if records else None
     axes = [last.axis] if isinstance(last, Stroke) and last.axis is not None else []
