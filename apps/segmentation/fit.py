@@ -145,9 +145,9 @@ def find_labels(
     """
     clock = Clock()
     if hints.in_box and hints.has_object and hints.labelling is None and hints.keep != "touching":
-        found = find_labels(view, without_strokes(hints), device, check, grid, is_compared)
-        if found.mask[hints.marks > BACKGROUND].all():
-            return found._replace(rival=None, seconds=clock.total())
+        in_box = find_labels(view, without_strokes(hints), device, check, grid, is_compared)
+        if in_box.mask[hints.marks > BACKGROUND].all():
+            return in_box._replace(rival=None, seconds=clock.total())
     every, where = hints, None
     if hints.only_outside and hints.is_single and (box := bounds(hints.marks == OPEN)) is not None:
         where = around(box, view.shape)
@@ -453,4 +453,7 @@ def tidy(view: ImageView, hints: Hints, found: Found) -> Found:
 
 def certifiable(found: Found, device: DeviceName):
     """The last cut with `check`, solved again if it is stale."""
-    return minimum(*found.problem(), device) if isinstance(found.solved, gridcut.Cut) else found.solved
+    if not isinstance(found.solved, gridcut.Cut):
+        return found.solved
+    unary, edges = found.problem()
+    return minimum(unary, edges, device)
