@@ -28,7 +28,7 @@ from apps.common.file_kinds import stem_of
 from apps.refinement import KINDS
 from apps.run.inputs import Job, find_by_stem, image_items, images_of
 from apps.run.program import Program, Work
-from apps.segmentation.result_files import MERGED, merged_files, write_merged
+from apps.segmentation.result_files import merged_files, write_merged
 from apps.segmentation.segment_command import line, process
 
 INPUTS = ("image", "masks")
@@ -67,8 +67,8 @@ def _plan(chosen) -> Work:
         )
     out = Path(chosen.out)
     items = image_items(images, partial(_job, masks, many))
-    merged = tuple(kind for kind in MERGED if kind in (chosen.write or "").split(","))
-    finish, named = partial(write_merged, merged, out), merged_files(merged, out)
+    kinds = tuple((chosen.write or "").split(","))
+    finish, named = partial(write_merged, kinds, out), merged_files(kinds, out)
     return Work(items, many, process, line, finish=finish, named=named)
 
 

@@ -199,7 +199,8 @@ def combine(
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
     marks = np.full(shape, OPEN, np.int8) if strokes is None else strokes
-    object_only = box is None and mask is None and _marks_object_only(marks)
+    count = 0 if BACKGROUND in marks else int(np.count_nonzero(marks == OBJECT))
+    object_only = box is None and mask is None and 0 < count <= MOST_MARKED * marks.size  # dithering marks more
     if object_only:
         notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
     if box is not None:
@@ -211,12 +212,6 @@ def combine(
     check_open(marks, name)
     hints.check()
     return hints
-
-
-def _marks_object_only(strokes: np.ndarray) -> bool:
-    """Whether strokes are on the object only, and do not cover most of the image, as dithering leaves it."""
-    count = int(np.count_nonzero(strokes == OBJECT))
-    return 0 < count <= MOST_MARKED * strokes.size and BACKGROUND not in strokes
 
 
 def read_mask(path) -> np.ndarray:

@@ -190,21 +190,17 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
 
     A folder is a volume if it is a DICOM series, and with --volume also if it holds slices.
     """
-    paths, many = [], False
+    paths, many, volumes = [], False, ("NIfTI", "NRRD", "MetaImage")
     for name in chosen.image:
         path = Path(name)
         if chosen.volume or not os.path.isdir(path) or kind_of(path) is not None:
             paths.append(path)
             check_out_is_not_input([path], chosen.out, "image")
         else:
-            paths += images_in(path, accepts=_is_input_of_folder)
+            paths += images_in(path, accepts=lambda one: is_image(one) or VOLUME_OF.get(suffix_of(one)) in volumes)
             many = True
     check_unique_names(paths, "image")
     return paths, many or len(paths) > 1
-
-
-def _is_input_of_folder(path: Path) -> bool:
-    return is_image(path) or VOLUME_OF.get(suffix_of(path)) in ("NIfTI", "NRRD", "MetaImage")
 
 
 def _job(path: Path, chosen, boxes, many: bool) -> Job:
@@ -278,15 +274,6 @@ def process(job: Job, chosen) -> dict:
     facts = outcome.facts | {"warnings": list(outcome.notes)}
     report = report_of({"image": str(job.image)}, outcome.shape, result.seconds, outcome.files, **facts)
     return report if outcome.score is None else report | {"truth": outcome.score}
-
-
-def volume_files(path: Path, chosen) -> dict[str, Path]:
-    """Output files of a volume by kind, first that of its mask or labels."""
-    main = "labels" if chosen.label_strokes is not None else "mask"
-    folder, stem = Path(chosen.out), stem_of(path)
-    files = {main: folder / f"{stem}-{main}{result_suffix(path, chosen.volume)}"}
-    files["slices"] = folder / f"{stem}-slices.png"
-    return files if main == "mask" else files | {"legend": folder / f"{stem}-labels.json"}
 
 
 def _read(job: Job, chosen) -> Steps:
@@ -438,7 +425,8 @@ def _of_volume(job: Job, chosen) -> Steps:
         raise InputError(
             f"image: {str(job.image)!r} is constant: every voxel is {values.flat[0]}; pass a volume with contrast"
         )
-    spacing = _spacing(chosen, volume.geometry)
+    stated = SPACING if volume.geometry is None else map(float, volume.geometry.spacing)
+    spacing = tuple(stated if chosen.spacing is None else chosen.spacing)
     solve = _volume_solve(job, chosen, volume, {"spacing": spacing, "device": chosen.device})
 
     def outcome_of(result) -> Outcome:
@@ -446,13 +434,17 @@ def _of_volume(job: Job, chosen) -> Steps:
             labels, counted = result.labels, _pixels(result)
         else:
             labels, counted = result.mask.astype(np.uint8), {1: int(result.mask.sum())}
-        files = volume_files(job.image, chosen)
-        main = next(iter(files))
+        main, start = "labels" if several else "mask", Path(chosen.out, stem_of(job.image))
+        files = {
+            main: Path(f"{start}-{main}{result_suffix(job.image, chosen.volume)}"),
+            "slices": Path(f"{start}-slices.png"),
+        }
         contents = {
             main: encoded_volume(labels, volume),
             "slices": encoded_image(sections(values, labels, list(counted), spacing), ".png"),
         }
-        if "legend" in files:
+        if several:
+            files["legend"] = Path(f"{start}-labels.json")
             contents["legend"] = encoded_legend(job.image, labels, annotations_of(labels, counted))
         facts = _sizes(chosen, volume.geometry, spacing, counted) | _rounds(result) | {"device": result.solved.device}
         notes = remarks_on(result.mask) if "strokes" in job.files else ()
@@ -500,12 +492,6 @@ def _sizes(chosen, geometry: Geometry | None, spacing, counted) -> dict:
         "spacing_from": "--spacing" if chosen.spacing is not None else "file" if geometry is not None else "default",
         "unit": unit,
     }
-
-
-def _spacing(chosen, geometry: Geometry | None) -> tuple[float, ...]:
-    if chosen.spacing is not None:
-        return tuple(chosen.spacing)
-    return SPACING if geometry is None else tuple(map(float, geometry.spacing))
 
 
 def _pixels(result) -> dict[int, int]:
