@@ -8,8 +8,8 @@ A stored entry is an edge whatever its value, zero included, as in SciPy's funct
 A graph is given by one of its two sides.  The other side is built when it is first used.  Many solvers never use it,
 and building it takes longer than the whole matching of many meshes.
 
-Reading is one pass over the entries.  Transposing counts and distributes, by blocks of columns that fit into the cache
-if there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.
+Reading is one pass over the entries.  Transposing counts and distributes, by blocks of columns that fit into the cache;
+sorting is two transpositions: O(n + m + edges), no comparison.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from matching.core.sparse import INT32, INT64, GraphOnGpu, checked_shape, disord
 
 FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # results of `_inspect`
 BLOCK_BITS = 13  # transposing uses blocks of 2^13 columns, whose counters take 64 kB
-ONE_PASS_COLUMNS = 1 << 17  # the counters of this number of columns stay in the cache without blocks
 
 
 class Lists(NamedTuple):
@@ -266,31 +265,10 @@ def _narrow(ptr, adj, size, narrow):
 
 
 def _transpose(ptr, adj, size, threads=1):
-    """The lists of the other side; each ascends and holds an index as many times as it was stored."""
-    if size > ONE_PASS_COLUMNS:
-        return _transpose_by_blocks(ptr, adj, size, threads)
-    return _transpose_in_one_pass(ptr, adj, size)
+    """The lists of the other side; each ascends and holds an index as many times as it was stored.
 
-
-@kernel
-def _transpose_in_one_pass(ptr, adj, size):
-    other_ptr = np.zeros(size + 1, np.int64)
-    other_adj = np.empty(adj.size, np.int32)
-    for k in range(adj.size):
-        other_ptr[adj[k] + 1] += 1
-    for j in range(size):
-        other_ptr[j + 1] += other_ptr[j]
-    position = other_ptr[:size].copy()
-    for i in range(ptr.size - 1):
-        for k in range(ptr[i], ptr[i + 1]):
-            j = adj[k]
-            other_adj[position[j]] = i
-            position[j] += 1
-    return other_ptr, other_adj
-
-
-def _transpose_by_blocks(ptr, adj, size, threads):
-    """Sort entries by blocks of columns, then within each block, whose counters stay in the cache."""
+    Entries are sorted by blocks of columns, then within each block, whose counters stay in the cache.
+    """
     blocks = ((size - 1) >> BLOCK_BITS) + 1
     rows = [(len(ptr) - 1) * i // threads for i in range(threads + 1)]
     numbers = run_threads(lambda i: _count_blocks(ptr, adj, rows[i], rows[i + 1], blocks), threads)
