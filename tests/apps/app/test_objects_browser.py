@@ -35,6 +35,7 @@ def test_objects_beyond_nine(cells, browse):
     assert page.js("app.tool") == "object"
     page.js("(() => { const one = arguments[0]; one.value = '#102030'; one.onchange(); })()", row(page, 12, "colour"))
     page.until("String(app.objects.colourOf(12)) === '16,32,48'")
+    page.settled()
     page.screenshot("objects")
 
     # Show and hide; the labels are the same.
