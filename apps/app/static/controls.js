@@ -10,6 +10,9 @@ export const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 
 export const DISPLAYS = ["both", "contour", "cutout"];
 export const TOOLS = ["object", "background", "erase", "box", "select", "solid", "push"];
 
+/** @param {string} value   without it the usual one */
+export function setTolerance(value = inputOf("tolerance").defaultValue) { inputOf("tolerance").value = $("tolerance-value").textContent = value; }
+
 /** @param {App} app */
 export function bindControls(app) {
   for (const tool of TOOLS) $(`tool-${tool}`).onclick = () => app.setTool(tool);
@@ -54,6 +57,7 @@ export function bindControls(app) {
   let shown = 0, byKeys = false;   // when the last preview was asked for, if there is one; and whether keys move the slider
   const widen = (/** @type {boolean} */ final) => app.edit("wider", { label: app.label, step: Number(wider.value), final });
   wider.oninput = () => {
+    if (!shown) app.pen.watch("wider");
     $("wider-value").textContent = wider.value;
     if (shown && performance.now() - shown < 60) return;
     shown = performance.now();
@@ -62,15 +66,16 @@ export function bindControls(app) {
   const keep = () => {
     if (!shown) return;
     shown = 0;
-    if (Number(wider.value)) widen(true); else app.edit("drop_preview");
-    wider.value = $("wider-value").textContent = "0";
+    if (Number(wider.value)) { widen(true); app.pen.sayWider(); } else app.edit("drop_preview");
+    wider.value = "0";
+    $("wider-value").textContent = "wider";
   };
   // Each arrow key is a change of its own: only what follows them, or another focus, keeps the object.
   wider.onkeydown = ({ key }) => { byKeys = /^(Arrow|Page|Home|End)/.test(key); if (!byKeys) keep(); };
   wider.onpointerdown = () => { byKeys = false; };
   wider.onchange = () => { if (!byKeys) keep(); else if (shown) widen(false); };
   wider.onblur = keep;
-  tolerance.oninput = () => { $("tolerance-value").textContent = tolerance.value; };
+  tolerance.oninput = () => setTolerance(tolerance.value);
   strokes.onchange = () => { app.strokesShown = strokes.checked; app.draw(); };
   slice.oninput = () => app.slices.set(Number(slice.value));
   level.oninput = window.oninput = () => {

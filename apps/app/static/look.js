@@ -64,6 +64,7 @@ export class Look {
     hint(!place ? `${name} is unsure nowhere` : !pixel ? `Mark ${name} next in slice ${place[axis] + 1}`
       : `Is what the ring marks ${name}? A stroke of Object there will ${kept}, one of Background ${other}`, "news");
     if (this.#isFirst && place && axis >= 0) app.slices.set(place[axis]);
+    if (pixel && !app.tools.busy && app.view.reveal(...pixel)) app.viewChanged();
     this.#isFirst = false;
     app.draw();
     app.drawTop();

@@ -2,7 +2,7 @@
 
 import { $, canvasOf, choose, inputOf, reasonOf } from "./elements.js";
 import { boxOf, shownBox } from "./boxes.js";
-import { bindControls, DISPLAYS, enable, RADII, TOOLS } from "./controls.js";
+import { bindControls, DISPLAYS, enable, RADII, setTolerance, TOOLS } from "./controls.js";
 import { Connection } from "./socket.js";
 import { bindKeys } from "./keys.js";
 import { Look } from "./look.js";
@@ -231,7 +231,8 @@ export class App {
     this.#saving.delete(item);
     this.#showSaving();
     $("saved").textContent = `Saved ${files.join(", ")}`;
-    panel.hint(`Saved ${files.join(", ")} in ${$("out").textContent}`, "news");
+    const { length } = this.items, isLast = length > 1 && this.items.every(({ state }, other) => other === item || state === "done" || state === "approved");
+    panel.hint(`Saved ${files.join(", ")} in ${$("out").textContent}${isLast ? `. All ${length} images are saved` : ""}`, "news");
   }
 
   #showSaving() {
@@ -267,6 +268,7 @@ export class App {
     // A new image starts with the first object, or with a box where the one before it did.
     if (item !== this.item) {
       this.label = 1;
+      setTolerance();
       this.setTool(state === "new" && (Object.keys(this.state.boxes).length || this.tool === "box") ? "box" : "object");
     }
     if (item !== this.item || !this.ready) {
@@ -333,7 +335,7 @@ export class App {
     this.#showState();
   }
 
-  takeRival() { if (this.state.message === panel.RIVAL) this.edit("take_rival"); }
+  takeRival() { if (this.state.message === panel.RIVAL) this.edit("take_rival"); else panel.hint("No other object fits this box", "news"); }
   cancel() { this.tools.cancel(); }
 
   /**
@@ -344,6 +346,7 @@ export class App {
     if (!this.ready) return;
     panel.forgetError();
     this.cancel();
+    if (what !== "wider") this.pen.watch("");
     this.connection.send({ do: what, item: this.item, ...details });
   }
 
@@ -376,7 +379,7 @@ export class App {
   /** @param {string} tool */
   setTool(tool) {
     if (this.axis >= 0 && BY_HAND.includes(`tool-${tool}`)) {
-      panel.hint("Select, Solid, Push and Width change images only. In a volume, draw strokes, or a box", "error");
+      panel.hint("Select, Solid, Push, and tighter or wider, change images only. In a volume, draw strokes, or a box", "error");
       return;
     }
     const isChanged = tool !== this.tool;

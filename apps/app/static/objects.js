@@ -83,7 +83,7 @@ export class Objects {
    */
   refuses(label) {
     const isLocked = this.of(label)?.locked ?? false;
-    if (isLocked) hint(`${this.nameOf(label)} is locked; its padlock or L unlocks it, O starts a new one`, "error");
+    if (isLocked) hint(`${this.nameOf(label)} is locked: its padlock unlocks it, O starts a new object`, "error");
     return isLocked;
   }
 
@@ -103,10 +103,15 @@ export class Objects {
    */
   #isOpen(label) { return this.of(label)?.locked === false && this.app.axis < 0; }
 
-  /** @param {number} label */
+  /** Remove what was drawn of an object, and its row unless it is the only one. @param {number} label */
   delete(label) {
+    const [other] = this.#labels.filter((one) => one !== label), name = this.nameOf(label);
     this.hidden.delete(label);
-    this.app.edit("delete", { label });
+    if (this.of(label)) {
+      this.app.edit("delete", { label });
+      hint(`${name} is empty: Undo brings it back`, "news");
+    }
+    if (other && label === this.app.label) this.app.setLabel(other);
   }
 
   get #labels() { return [...new Set([...this.known.map((one) => one.label), this.app.label])].toSorted((a, b) => a - b); }
@@ -188,7 +193,7 @@ export class Objects {
     lock.title = object?.locked ? `Unlock ${title}` : `Lock ${title}: nothing changes it`;
     lock.onclick = () => this.toggleLocked(label);
     lock.disabled = !object;
-    remove.disabled = !object || object.locked;
+    remove.disabled = object ? object.locked : this.#labels.length < 2;
     remove.onclick = () => this.delete(label);
     for (const one of [pick, name, colour, show, lock, remove]) one.setAttribute("aria-label", one.title || `${one.className} of object ${label}`);
     return row;

@@ -10,6 +10,7 @@ import { hint, percent } from "./panel.js";
 const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
 const TURN = 8;                // CSS pixels to the side that change the tolerance by one
 const FAR = 0.25, FAR_AT_BORDER = 0.05;   // shares of the image above which the page says what is selected
+const MOST = 0.5;              // share of the object above which the page says what is taken away
 
 /** Whether a stroke marks pixels, or erases marks, rather than setting pixels. @param {Stroke} stroke */
 const isMark = (stroke) => stroke.do === "stroke" || stroke.do === "erase";
@@ -19,8 +20,9 @@ export class Pen {
   /** @type {Drawing | null} */
   #drawing = null;
   #turned = 0;   // CSS pixels since the tolerance changed
-  /** @type {number | null} */
-  #before = null;   // pixels of the object before what is, or was last, selected
+  #before = 0;      // pixels of the object before what is, or was last, watched
+  /** @type {"" | "select" | "taken" | "wider"} */
+  #watched = "";    // of which the page says how much changes
 
   /** @param {App} app */
   constructor(app) { this.app = app; }
@@ -33,7 +35,7 @@ export class Pen {
   changed(stroke, again = false) {
     const known = this.#drawing, now = performance.now(), count = stroke.points.length;
     const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
-    if (drawing !== known) this.#before = stroke.do === "select" && !stroke.taken ? this.#count : null;
+    if (drawing !== known) this.watch(stroke.do !== "select" ? "" : stroke.taken ? "taken" : "select");
     this.#drawing = drawing;
     this.app.drawTop();
     if (now - drawing.time < PREVIEW_INTERVAL || (count <= drawing.sent && !again) || (isMark(stroke) && this.app.state.labels.length < 2)) return;
@@ -43,14 +45,25 @@ export class Pen {
 
   get #count() { return this.app.mask.counts.get(this.app.label) ?? 0; }
 
+  /** @param {"" | "select" | "taken" | "wider"} what */
+  watch(what) { [this.#watched, this.#before] = [what, this.#count]; }
+
   /** Say that what is selected goes far, as through a weak edge. @param {MaskUpdate} update */
   maskChanged({ x, y, width, height }) {
-    if (this.#before === null) return;
-    const { mask } = this.app, all = mask.width * mask.height, gained = this.#count - this.#before;
-    const isAtBorder = !x || !y || x + width === mask.width || y + height === mask.height;
-    if (gained <= (isAtBorder ? FAR_AT_BORDER : FAR) * all) return;
-    const share = `${percent(gained, all)} of the image${isAtBorder ? ", up to its border" : ""}`;
-    hint(`This selects ${share}. Too much? Undo, and lower Tolerance`, "news");
+    if (this.#watched === "wider") this.sayWider();
+    if (this.#watched !== "select" && this.#watched !== "taken") return;
+    const { mask } = this.app, all = mask.width * mask.height, isTaken = this.#watched === "taken";
+    const changed = Math.abs(this.#count - this.#before), isAtBorder = !isTaken && (!x || !y || x + width === mask.width || y + height === mask.height);
+    if (changed <= (isTaken ? MOST * this.#before : (isAtBorder ? FAR_AT_BORDER : FAR) * all)) return;
+    const share = `${percent(changed, all)} of the image${isAtBorder ? ", up to its border" : ""}`;
+    hint(`This ${isTaken ? "takes away" : "selects"} ${share}. Too much? Undo, and lower Tolerance`, "news");
+  }
+
+  /** Say what "wider" has changed. */
+  sayWider() {
+    const { mask, objects, label } = this.app, name = objects.nameOf(label);
+    const [before, now] = [this.#before, this.#count].map((count) => percent(count, mask.width * mask.height));
+    hint(before === now ? `${name} stays at ${now}` : `${name}: ${before} \u2192 ${now}`, "news");
   }
 
   /** Change the tolerance of what is being selected. @param {number} by   CSS pixels */

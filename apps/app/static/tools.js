@@ -3,6 +3,7 @@
 const PEN_ERASER = 32;         // bit of PointerEvent.buttons
 const MIN_STEP = 0.7;          // screen pixels between two points of a stroke
 const MAX_POINTS = 20_000;
+const WIDE = 1.25;             // of the brush: Erase, which leaves no crumbs along the sides of a stroke
 
 /** @import { App } from "./main.js" */
 /** @import { Point, Stroke } from "./socket.js" */
@@ -79,7 +80,8 @@ export class Tools {
   #press(at, background, erase) {
     const { tool, radius, label, slice: [axis, index], isTaking, mask, objects } = this.host;
     const what = erase ? "erase" : tool === "select" || tool === "solid" || tool === "push" ? tool : "stroke", isMark = what === "stroke";
-    if (!erase && !(isMark && background) && objects.refuses(label)) {
+    const isInside = what !== "push" && (tool !== "box" || background);   // where a locked object lets nothing change
+    if (!erase && ((!(isMark && background) && objects.refuses(label)) || (isInside && objects.refuses(mask.at(at))))) {
       this.#action = null;   // the press has no further effect
     } else if (tool === "box" && !background && !erase) {
       this.#action = "box";
@@ -87,7 +89,7 @@ export class Tools {
     } else {
       const taken = !isMark && (background || isTaking || (what === "push" && mask.at(at) !== label));
       this.#action = "stroke";
-      this.stroke = { do: what, points: [], radius, label: isMark && background ? 0 : label, taken, axis, index };
+      this.stroke = { do: what, points: [], radius: erase ? WIDE * radius : radius, label: isMark && background ? 0 : label, taken, axis, index };
       this.#extend(this.stroke, at, true);
       this.host.pen.changed(this.stroke);
     }

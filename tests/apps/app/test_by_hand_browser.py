@@ -1,4 +1,4 @@
-"""The tools that set pixels by hand, on the page: Solid, Push, Select and Width; and Look."""
+"""The tools that set pixels by hand, on the page: Solid, Push, Select, tighter and wider; and Look."""
 
 import numpy as np
 
@@ -82,6 +82,7 @@ def test_quick_select(cells, browse):
     page.screenshot("select")
     page.drag([(PLACES[5][0] - 6, PLACES[5][1]), (PLACES[5][0] + 6, PLACES[5][1])], 2)
     page.until("app.mask.at(arguments[0]) === 0", PLACES[5])
+    page.until("document.getElementById('hint').textContent.startsWith('This takes away')")
     page.keys("z", control=True)
     page.until("app.mask.at(arguments[0]) === 1", PLACES[5])
     page.js("document.getElementById('tolerance').value = 40")
@@ -105,6 +106,7 @@ def test_tighter_and_wider(cells, browse):
     page.screenshot("wider")
     page.js("document.getElementById('wider').onchange()")
     page.until("app.state.undo && document.getElementById('wider').value === '0'")
+    page.until("document.getElementById('hint').textContent.startsWith('Object 1: ')")
     page.until("app.state.pending === false")
     np.testing.assert_array_equal(page.labels() == 1, found)
     page.keys("z", control=True)

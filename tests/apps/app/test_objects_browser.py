@@ -47,11 +47,14 @@ def test_objects_beyond_nine(cells, browse):
 
     # Delete, undo, and the free label again.
     row(page, 5, "delete").click()
+    page.until("document.getElementById('hint').textContent === 'Object 5 is empty: Undo brings it back'")
     page.until("!app.objects.of(5)")
     page.settled()
     assert not (page.labels() == 5).any()
     page.keys("o")
     assert page.js("app.label") == 5
+    row(page, 5, "delete").click()  # of an object without strokes: its row
+    assert page.js("app.label === 1 && !document.querySelector('#objects [data-label=\"5\"]')")
     page.keys("z", control=True)
     page.until("app.objects.of(5)")
     page.settled()
@@ -106,8 +109,10 @@ def test_locked_objects(cells, browse):
     assert not row(page, 3, "delete").is_enabled()
     page.screenshot("locks")
     page.keys("2")
-    page.stroke([PLACES[0], PLACES[1], PLACES[2]])
-    page.stroke([PLACES[0], PLACES[8]], 2)
+    page.drag([PLACES[0], PLACES[1]])
+    assert "Object 1 is locked" in page.driver.find_element("id", "hint").text
+    page.stroke([PLACES[1], PLACES[0], PLACES[2]])
+    page.stroke([PLACES[8], PLACES[0]], 2)
     page.settled()
     for label in (1, 3):
         assert np.array_equal(page.labels() == label, locked == label)
@@ -220,6 +225,8 @@ def test_the_other_object_that_fits_a_box(tmp_path, browse):
     page.screenshot("rival")
     page.keys("t")
     page.until("!document.body.textContent.includes('Another object fits')")
+    page.keys("t")
+    page.until("document.getElementById('hint').textContent === 'No other object fits this box'")
     page.settled()
     second = page.labels() == 1
     assert np.count_nonzero(first & second) < 0.9 * np.count_nonzero(first | second)
