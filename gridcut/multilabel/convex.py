@@ -17,6 +17,7 @@ starts with the flow that a column alone would carry.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,13 +34,60 @@ from gridcut.multilabel.validation import LabelProblem, check_cost, check_labels
 
 # Several nodes per pixel as layers of one grid, for convex label costs and roof duality.
 
-Layers = tuple[np.ndarray, np.ndarray, dict[Offset, np.ndarray]]  # source, sink and edges of shape (layers, *grid)
+
+class Folded(NamedTuple):
+    """Layers over a grid as the capacities of one grid with at most three axes.
+
+    shape     of the layers: (layers, *grid)
+    spacing   lines of the first axis per line of the grid; 0: the layers are a separate axis
+    """
+
+    source: np.ndarray
+    sink: np.ndarray
+    edges: dict[Offset, np.ndarray]
+    shape: tuple[int, ...]
+    spacing: int
+
+    @property
+    def capacities(self) -> tuple[np.ndarray, np.ndarray, dict[Offset, np.ndarray]]:
+        """The arguments of `max_flow`."""
+        return self.source, self.sink, self.edges
+
+    def sides(self, labels) -> np.ndarray:
+        """Labels of that cut, in the shape of the layers."""
+        if self.spacing == 0:
+            return labels
+        layers, length = self.shape[:2]
+        rows = labels.reshape(length, self.spacing, *self.shape[2:])
+        return np.moveaxis(rows[:, :layers], 1, 0)
+
+    def labels(self, sides: np.ndarray) -> np.ndarray:
+        """Labels of the layers as labels of the one grid; False where it has no layer."""
+        return fold(sides, self.spacing)
 
 
-def check_axes(shape: tuple[int, ...], name: str) -> None:
-    """Raise ValueError unless the layers of a grid of this shape are a grid with at most three axes."""
-    if len(shape) > 2:
-        raise ValueError(f"{name} accepts grids with one or two axes, as its layers are another one, got {shape}")
+def fold_layers(source, sink, edges) -> Folded:
+    """The capacities of the layers as those of one grid.
+
+    source, sink   (layers, *grid);  edges[(d, *offset)] of that shape, 0 where it leaves the layers or the grid
+
+    The layers of a grid with three axes are interleaved along the first axis, spaced so that all offsets stay distinct.
+    """
+    if source.ndim <= 3:
+        return Folded(source, sink, edges, source.shape, 0)
+    spacing = max(source.shape[0], 2 * max((abs(offset[0]) for offset in edges), default=0) + 1)
+    arcs = {(o[1] * spacing + o[0], *o[2:]): fold(array, spacing) for o, array in edges.items()}
+    return Folded(fold(source, spacing), fold(sink, spacing), arcs, source.shape, spacing)
+
+
+def fold(array: np.ndarray, spacing: int) -> np.ndarray:
+    """An array of the layers with those of each line stored consecutively along the first axis of the grid."""
+    if spacing == 0:
+        return array
+    layers, length = array.shape[:2]
+    rows = np.zeros((length, spacing, *array.shape[2:]), array.dtype)
+    rows[:, :layers] = np.moveaxis(array, 0, 1)
+    return rows.reshape(length * spacing, *array.shape[2:])
 
 
 ROUNDING_TOLERANCE = 1e-6  # for floats rounded to units, relative to the energy
@@ -75,7 +123,7 @@ class ConvexMinimum(GridResult):
         with made_again():
             problem = check_labels(*self._arguments, metric=False)
             layers, constant = _layers(problem, _mixed_differences(problem, self._arguments[2]))
-        self.cut._check_for(*layers)
+        self.cut._check_for(*layers.capacities)
         check_number("constant", self.constant, False)
         if self.constant != constant:
             raise CertificateError(f"constant {self.constant}, recomputed {constant}")
@@ -86,7 +134,7 @@ class ConvexMinimum(GridResult):
         slack = 0 if isinstance(problem.unit, int) else ROUNDING_TOLERANCE * scale
         if abs(again - reached) > slack:
             raise CertificateError(f"energy {again}, but cut.value + constant is {reached}")
-        if not np.array_equal(self.labels, _labels(self.cut)):
+        if not np.array_equal(self.labels, _labels(layers, self.cut)):
             raise CertificateError("labels differ from those of the cut")
 
 
@@ -105,7 +153,7 @@ def convex_labels(
     Parameters
     ----------
     unary, weights
-        As in `alpha_expansion`; at least two labels, and at most two grid axes.
+        As in `alpha_expansion`; at least two labels.
     label_cost : array_like, shape (L, L)
         Cost of a pair of labels on an edge of weight 1, such as ``abs(i - j)`` or ``(i - j) ** 2``: symmetric, 0 on
         the diagonal, and ``c[i, j + 1] + c[i + 1, j] >= c[i, j] + c[i + 1, j + 1]`` everywhere.
@@ -143,20 +191,19 @@ def convex_labels(
     array([0, 0, 1, 2], dtype=int32)
     """
     problem = check_labels(unary, weights, label_cost, metric=False)
-    check_axes(problem.shape, "convex_labels")
     if problem.count < 2:
         raise ValueError("unary must have two labels or more, got 1")
     mixed = _mixed_differences(problem, label_cost)
     layers, constant = _layers(problem, mixed)
-    cut = max_flow(*layers, device=device, method=method)
-    labels = _labels(cut)
+    cut = max_flow(*layers.capacities, device=device, method=method)
+    labels = _labels(layers, cut)
     exact = isinstance(problem.unit, int)
     energy = int(cut.value + constant) if exact else energy_of(labels, unary, weights, label_cost)
     return ConvexMinimum(labels, energy, cut, constant, (unary, weights, label_cost))
 
 
-def _labels(cut: Cut) -> np.ndarray:
-    return cut.labels.sum(0, dtype=np.int32)
+def _labels(layers: Folded, cut: Cut) -> np.ndarray:
+    return layers.sides(cut.labels).sum(0, dtype=np.int32)
 
 
 def _mixed_differences(problem: LabelProblem, label_cost) -> np.ndarray:
@@ -174,7 +221,7 @@ def _mixed_differences(problem: LabelProblem, label_cost) -> np.ndarray:
     return np.maximum(mixed, 0)
 
 
-def _layers(problem: LabelProblem, mixed) -> tuple[Layers, int]:
+def _layers(problem: LabelProblem, mixed) -> tuple[Folded, int]:
     """Capacities of the layers, and the energy minus the value of the cut."""
     shape, count = problem.shape, problem.count
     unary = problem.unary.astype(np.int64)
@@ -216,4 +263,4 @@ def _layers(problem: LabelProblem, mixed) -> tuple[Layers, int]:
     source, sink = np.maximum(-slope, 0), np.maximum(slope, 0)
     # F(0, 0) is 0: only the unary costs remain when all labels are 0.
     constant = int(unary[0].sum()) - int(source.sum())
-    return (source, sink, edges), constant
+    return fold_layers(source, sink, edges), constant

@@ -22,7 +22,7 @@ from gridcut.device import CertificateError, DeviceName
 from gridcut.device.result import GridResult
 from gridcut.energy import BinaryEnergy, differ
 from gridcut.maximum_flow import max_flow
-from gridcut.multilabel.convex import Layers, check_axes
+from gridcut.multilabel.convex import Folded, fold_layers
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ class RoofDual(GridResult):
         energy = self._energy
         is_float = energy.unary.dtype.kind == "f"
         layers, constant = _doubled(energy)
-        self.cut._check_for(*layers)
+        self.cut._check_for(*layers.capacities)
         check_number("constant", self.constant, is_float)
         check_number("bound", self.bound, is_float)
         check_array("labels", self.labels, np.int8, energy.shape)
@@ -68,7 +68,7 @@ class RoofDual(GridResult):
         bound = _bound(self.cut.value + constant, is_float)
         if differ(self.bound, bound, scale):
             raise CertificateError(f"bound {self.bound}, but cut and constant give {bound}")
-        if not np.array_equal(self.labels, _labels(self.cut)):
+        if not np.array_equal(self.labels, _labels(layers, self.cut)):
             raise CertificateError("labels differ from those of the cut")
         for rest in (0, 1):
             labels = np.where(self.labels < 0, rest, self.labels)
@@ -87,7 +87,7 @@ def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: s
     Parameters
     ----------
     energy : BinaryEnergy
-        Unary and any pairwise terms; no triple terms, and at most two grid axes.
+        Unary and any pairwise terms; no triple terms.
     device, method : str
         As in `max_flow`.
 
@@ -101,7 +101,7 @@ def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: s
     TypeError
         If `energy` is not a BinaryEnergy.
     ValueError
-        If `energy` has triple terms, or three grid axes.
+        If `energy` has triple terms.
 
     Notes
     -----
@@ -124,18 +124,17 @@ def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: s
         raise TypeError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
     if energy.triple:
         raise ValueError("energy has triple terms; roof_duality accepts unary and pairwise terms only")
-    check_axes(energy.shape, "roof_duality")
     layers, constant = _doubled(energy)
-    cut = max_flow(*layers, device=device, method=method)
+    cut = max_flow(*layers.capacities, device=device, method=method)
     bound = _bound(cut.value + constant, energy.unary.dtype.kind == "f")
-    return RoofDual(_labels(cut), bound, cut, constant, energy)
+    return RoofDual(_labels(layers, cut), bound, cut, constant, energy)
 
 
-def _labels(cut: Cut) -> np.ndarray:
+def _labels(layers: Folded, cut: Cut) -> np.ndarray:
     """0 or 1 where one node of a pixel reaches the sink, -1 where neither does."""
     # No minimum cut has both nodes of a pixel on the sink side, because the graph is its own mirror image.
-    sides = cut.labels
-    labels = np.full(sides.shape[1:], -1, np.int8)
+    sides = layers.sides(cut.labels)
+    labels = np.full(layers.shape[1:], -1, np.int8)
     labels[~sides[0]] = 0
     labels[~sides[1]] = 1
     return labels
@@ -146,16 +145,16 @@ def _bound(twice: int | float, is_float: bool) -> int | float:
     return twice / 2 if is_float else -(-twice // 2)
 
 
-def _doubled_value(layers: Layers, labels: np.ndarray) -> int | float:
+def _doubled_value(layers: Folded, labels: np.ndarray) -> int | float:
     """Capacity of the cut of these labels and their complements."""
     if labels.size == 0:
         return 0
-    problem = check_problem(*layers, None)
-    sides = np.stack([labels == 1, labels == 0])
+    problem = check_problem(*layers.capacities, None)
+    sides = layers.labels(np.stack([labels == 1, labels == 0]))
     return cut_capacity(reader(problem, make_layout(problem.shape, problem.edges)), sides, problem.is_float)
 
 
-def _doubled(energy: BinaryEnergy) -> tuple[Layers, int | float]:
+def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
     """Capacities in the layers x and x', and twice the energy minus the value of the cut."""
     shape = energy.shape
     number = energy.unary.dtype
@@ -191,4 +190,5 @@ def _doubled(energy: BinaryEnergy) -> tuple[Layers, int | float]:
         add(1, offset, 0, p, other)
         add(1, opposite, 0, q, other)
     less, more = np.maximum(-slope, 0), np.maximum(slope, 0)
-    return (np.stack([less, more]), np.stack([more, less]), edges), 2 * base - 2 * total(less)
+    layers = fold_layers(np.stack([less, more]), np.stack([more, less]), edges)
+    return layers, 2 * base - 2 * total(less)

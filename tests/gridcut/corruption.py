@@ -105,8 +105,12 @@ def label_solver(seed, device):
     return solver.solve(), []
 
 
-def convex(seed, device, *, factor=1):
-    unary, weights = costs(seed, factor=factor)
+def convex(seed, device, *, factor=1, shape=None):
+    rng = np.random.default_rng(seed)
+    if shape is None:
+        unary, weights = costs(seed, factor=factor)
+    else:
+        unary, weights = rng.integers(0, 30, (4, *shape)), {(0, 0, 1): rng.integers(1, 5, shape), (1, 0, 0): 2}
     cost = DISTANCE * factor
     return gridcut.convex_labels(unary, weights, cost, device=device), [unary, cost]
 
@@ -165,6 +169,7 @@ RESULTS = {
     "binary, float": lambda seed, device: binary(seed, device, factor=0.37),
     "convex": convex,
     "convex, float": lambda seed, device: convex(seed, device, factor=0.37),
+    "convex, volume": lambda seed, device: convex(seed, device, shape=(3, 3, 2)),
     "roof, open": lambda seed, device: roof(seed, device, submodular=False),
     "roof, decided": roof,
     "roof, float": lambda seed, device: roof(seed, device, submodular=False, factor=0.37),

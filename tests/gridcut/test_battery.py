@@ -171,7 +171,7 @@ def label_results(unary, weights, device):
         gridcut.alpha_beta_swap(unary, weights, cost, device=device),
         gridcut.LabelSolver(unary, weights, cost).solve(),
     ]
-    if len(unary) > 1 and unary.ndim < 4:
+    if len(unary) > 1:
         results.append(gridcut.convex_labels(unary, weights, cost, device=device))
         pairs = {offset: [[0, 1], [1, 0]] for offset in weights}
         results.append(gridcut.roof_duality(gridcut.BinaryEnergy(unary[:2], pairs), device=device))
@@ -227,7 +227,7 @@ def judge_convex(energy, counts, device):
 def test_convex_labels(device, rare, counts):
     for seed in range(60):
         energy = label_battery.random_energy(seed, convex=True)
-        if label_battery.is_rare(energy) == rare and energy.unary.ndim < 4:
+        if label_battery.is_rare(energy) == rare:
             judge_convex(energy, counts, device)
 
 
@@ -255,7 +255,7 @@ def judge_binary(seed, counts, device):
         assert np.array_equal(gridcut.binary_labels(energy, device=device), found.labels), where
         assert energy.value(found.labels) == least, where
         counts["binary_minimum, F3" if energy.triple else "binary_minimum, F2", "exhaustive"] += 1
-    if not energy.triple and len(energy.shape) < 3:
+    if not energy.triple:
         roof = gridcut.roof_duality(energy, device=device)
         roof.check()
         labels = roof.labels.reshape(-1)
