@@ -125,7 +125,7 @@ class Unsure:
                 sizes[0] = 0
                 sizes[sizes < least_size] = 0
                 sizes[np.bincount(parts[near if sign > 0 else shown], minlength=len(sizes)) == 0] = 0
-                worth = sizes * math.exp(-step / SCALE)
+                worth = sizes * np.exp(-energies / np.maximum(sizes, 1) / SCALE)
                 if len(worth) and worth.max() > best:
                     best, region = worth.max(), parts == worth.argmax()
         place = None if region is None else middle_of(region)
