@@ -30,7 +30,7 @@ MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this differenc
 SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
 
 
-def placed_outline(rgb, marks, guess, costs, smoothness, closed=None, values=(0, 1)) -> np.ndarray:
+def placed_outline(rgb, marks, guess, costs, smoothness, closed=None, values=(0, 1), shift=MAX_SHIFT) -> np.ndarray:
     """The labelling `guess` with its outlines placed along the edges of the image.
 
     Parameters
@@ -49,6 +49,8 @@ def placed_outline(rgb, marks, guess, costs, smoothness, closed=None, values=(0,
         Pixels that take no part; no edge leads to them, and they keep their label.
     values : sequence of int, length L
         The labels.
+    shift : float
+        Reduced pixels on either side of the outline that are free.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def placed_outline(rgb, marks, guess, costs, smoothness, closed=None, values=(0,
     """
     labels = guess.copy()
     scale = (guess.size / costs[0].size) ** 0.5
-    width = math.ceil(MAX_SHIFT * scale)
+    width = math.ceil(shift * scale)
     outline = _Outline(rgb, marks, guess, costs, smoothness, width, closed, values)
 
     def place(tile):

@@ -62,7 +62,7 @@ from apps.common.rectangles import Rectangle, area, bounds
 from apps.common.row_blocks import in_parallel, on_one_thread
 from apps.segmentation.colour_models import Palette
 from apps.segmentation.connected_parts import fill_holes, keep_parts, tidied
-from apps.segmentation.fine_outline import placed_outline
+from apps.segmentation.fine_outline import MAX_SHIFT, placed_outline
 from apps.segmentation.grid_cut import GridCut, energy_of, labels_of, minimum, outline_cost
 from apps.segmentation.hints import Hints, part_of
 from apps.segmentation.image_sizes import at_centres, enlarged, reduced_shape
@@ -84,6 +84,7 @@ UNSURE = 0.5  # nats per pixel, for which pixels of a result that is unsure chan
 SAME = 0.9  # overlap from which two results are one
 FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 WORKING_PIXELS = 2_000_000  # at which one object is segmented in images with more
+BOX_SHIFT = 1.5  # as MAX_SHIFT, for the outline of an object in a box, whose reduced pixels are larger
 BOX_PIXELS = 640 * 480  # the same of an object in a box, of the part of the image around it
 LARGE_PIXELS = 1_000_000  # images with more pixels are reduced for several objects, and for the rounds for one
 SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
@@ -432,7 +433,8 @@ def _placed(view: ImageView, hints: Hints, at: ImageView, said: Hints, small: Fo
     guess = np.where(hints.marks == OPEN, at_centres(small.labels, view.shape), hints.marks)
     smoothness = (BOX_SMOOTHNESS if hints.only_outside else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
     costs, how = at.costs(small.models).everywhere(said.marks), (smoothness, view.closed, small.models.values)
-    labels = placed_outline(view.image(), hints.marks, guess, costs, *how)
+    shift = BOX_SHIFT if hints.only_outside else MAX_SHIFT
+    labels = placed_outline(view.image(), hints.marks, guess, costs, *how, shift)
     return small._replace(labels=labels, small=small)
 
 
