@@ -34,8 +34,6 @@ def make_stroke(points: ArrayLike, radius, label, shape, axis=None, slice=None, 
         xy = np.asarray(points, float)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"points must be numbers of shape (N, 2), x and y, got {points!r:.80}") from None
-    if xy.shape == (2,):
-        xy = xy[None]
     if xy.ndim != 2 or xy.shape[1] != 2 or not 0 < len(xy) <= MAX_POINTS:
         raise InputError(f"points must have shape (N, 2) with 1 to {MAX_POINTS} points x, y, got shape {xy.shape}")
     if not np.isfinite(xy).all() or np.abs(xy).max() > 1e7:
