@@ -68,7 +68,7 @@ METHODS = {
         dense_cpu=Implementation("assign.dense.dense:solve", ("list_length", "auction", "coarse_start")),
         sparse_cpu=Implementation("assign.sparse.sparse:solve", ("alpha", "fine")),
     ),
-    "jonker_volgenant": Method(dense_cpu=Implementation("assign.dense.jonker_volgenant:solve")),
+    "jonker_volgenant": Method(dense_cpu=Implementation("assign.batch.batch:solve_one")),
     "auction": Method(
         dense_cuda=Implementation(
             "assign.dense.dense_cuda:solve", ("first_eps", "last_eps", "alpha", "stop_share", "timeout", "threads")

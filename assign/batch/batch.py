@@ -20,7 +20,7 @@ O(n^2 m) per problem; memory 8 n m bytes per thread.
 
 import numpy as np
 
-from assign.dense.jonker_volgenant import memory_size, solve_numbers
+from assign.dense.jonker_volgenant import infeasible, memory_size, solve_numbers
 from gridcut.device import atomic_add, plain_kernel, run_threads, thread_count
 from gridcut.device.arguments import unmarked
 
@@ -83,3 +83,17 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     results = (col_of_row, u, v, status)
     run_threads(lambda t: solve_shares(*arguments, memory[t], col[t], *results), threads)
     return *results, {"threads": threads}
+
+
+def solve_one(cost, *, limit=None, start=None, callback=None):
+    """Column of each row, prices u and v, and counters, of a matrix with n <= m; `start` is not needed.
+
+    The method "jonker_volgenant": the same algorithm on any such matrix, with limits and forbidden pairs.
+    """
+    col_of_row, u, v, status, _ = solve(cost[None], limit=None if limit is None else limit[None], threads=1)
+    if status[0] != SOLVED:
+        raise infeasible(cost)
+    stats: dict = {}
+    if callback is not None:
+        callback(dict(stats))
+    return col_of_row[0], u[0], v[0], stats

@@ -363,22 +363,6 @@ def solve_matrix(cost, sign, budget, transposed, numbers, row, col, u, v):
     return status, total
 
 
-def solve(cost, *, limit=None, start=None, callback=None):
-    """Column of each row, prices u and v, and counters, of a matrix with n <= m; `start` is not needed.
-
-    The same algorithm on any such matrix, with limits and forbidden pairs.
-    """
-    from assign.batch import batch
-
-    col_of_row, u, v, status, _ = batch.solve(cost[None], limit=None if limit is None else limit[None], threads=1)
-    if status[0] != batch.SOLVED:
-        raise infeasible(cost)
-    stats: dict = {}
-    if callback is not None:
-        callback(dict(stats))
-    return col_of_row[0], u[0], v[0], stats
-
-
 def infeasible(cost):
     """The error for a matrix of which not every row can be matched."""
     from assign.core.infeasible import InfeasibleError
