@@ -9,9 +9,11 @@ from gridcut.core.problem import as_capacity
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
 from gridcut.device.arguments import one_at_a_time
+from gridcut.device.sparse import is_sparse
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_problem import (
     GraphProblem,
+    check_graph,
     check_graph_problem,
     check_terminal,
     first_bad_value,
@@ -89,15 +91,14 @@ class GraphSolver:
         ----------
         source, sink : array_like of shape (n,), or scalar, optional
             New capacities from the source and to the sink.
-        capacity : array_like or scalar, optional
-            New capacities of the graph's entries, in the order of the entries: for a SciPy matrix, those of the
-            ``data`` of its ``tocsr()``.
+        capacity : array_like, scalar, or sparse matrix, optional
+            New capacities of the graph's entries, in the order of the entries (for a SciPy matrix, those of its
+            ``tocsr()``); or a graph as the solver was created with, with the same entries.
 
         Raises
         ------
         TypeError, ValueError
-            As `graph_max_flow`; also for another number of entries, and for float capacities if all were integers
-            before.
+            As `graph_max_flow`; also if the entries are others, and for float capacities if all were integers before.
         """
         new = problem = self._problem
         if capacity is not None:
@@ -160,12 +161,21 @@ class GraphSolver:
 
     def _entries(self, capacity) -> np.ndarray:
         """The capacities of all entries from an argument of `update`."""
-        entries = self._problem.entries
+        problem = self._problem
+        if is_sparse(capacity) or isinstance(capacity, tuple):
+            nodes, indptr, indices, values = check_graph(capacity)
+            same = nodes == problem.nodes and np.array_equal(indptr, problem.indptr)
+            if not same or not np.array_equal(indices[: indptr[-1]], problem.indices[: problem.entries]):
+                raise ValueError(
+                    "capacity must have the entries of the solver's graph, in the same order; create a new GraphSolver "
+                    "for another graph"
+                )
+            return values
         values = as_capacity("capacity", capacity)
-        if values.ndim and values.shape != (entries,):
+        if values.ndim and values.shape != (problem.entries,):
             raise ValueError(
-                f"capacity must be a scalar or have one value for each of the {entries} entries of the graph, "
-                f"got shape {values.shape}; of a SciPy matrix, pass the data"
+                f"capacity must be a scalar or have one value for each of the {problem.entries} entries of the graph, "
+                f"got shape {values.shape}"
             )
         return values
 

@@ -231,7 +231,6 @@ def malformed() -> dict:
     cases["lil: column beyond"] = _lil(7_000_000)
     cases["lil: column below 0"] = _lil(-1)
     cases["lil: values are missing"] = _changed(_lil(1), data=np.array([[], [], []], object))
-    cases["dia: diagonals are missing"] = _changed(sp.dia_array(np.ones((3, 3))), data=np.ones((1, 3)))
     cases["csr: values are missing"] = _changed(good.copy(), data=np.ones(2))
     return cases
 

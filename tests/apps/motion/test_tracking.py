@@ -168,7 +168,7 @@ def test_global_links_have_the_minimum_total_cost():
             {"search_range": 1, "linker": "global", "predict": True},
             "without prediction; omit predict, got True",
         ),
-        ([[[0, np.nan]]], {"search_range": 1}, r"finite positions; number 0 is \[0.0, nan\]"),
+        ([[[0, np.nan]]], {"search_range": 1}, "number 0: y is nan, expected a finite number"),
         ([[0, 0]], {"search_range": 1}, r"arrays \(n, d\)"),
         ([[[0, 0]], [[0, 0, 0]]], {"search_range": 1}, r"arrays \(n, d\) with the same d"),
         (Detections(np.zeros(3, int), np.zeros((2, 2))), {"search_range": 1}, r"got shapes \(3,\) and \(2, 2\)"),
