@@ -158,7 +158,7 @@ def test_parameters_are_refused_before_the_work(options, error, message):
         assign.solve(**{"cost": np.arange(9).reshape(3, 3), "device": "cpu", **options})
 
 
-@pytest.mark.parametrize("method", ["auto", "jonker_volgenant", "cost_scaling"])
+@pytest.mark.parametrize("method", ["auto", "shortest_paths", "jonker_volgenant", "cost_scaling"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_mask_and_infinities_forbid_pairs_whatever_their_share(method, maximize):
     """Below a share of the pairs, the costs are solved as sparse ones, which hold no infinities."""
