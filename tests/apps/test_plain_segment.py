@@ -13,7 +13,6 @@ from apps.segmentation.strokes import read_strokes
 DATA = Path(__file__).parents[2] / "data"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["astronaut", "chelsea", "rocket"])
 def test_the_recipe_and_segment_agree(name):
     import skimage.data

@@ -113,6 +113,11 @@ def test_long_searches_are_handed_over(monkeypatch):
             solve(FAMILIES[family](400, np.random.default_rng(3)).astype(np.int64), auction=ELSEWHERE)
 
 
+def test_products_are_solved_by_sorting():
+    *_, stats = solve(FAMILIES["Machol-Wien"](600, None).astype(np.int64))
+    assert stats["sorted"] == 1
+
+
 def test_samples_with_forbidden_pairs_are_not_sorted():
     cost = FAMILIES["Machol-Wien"](100, None).astype(float)
     assert seems_sortable(cost)

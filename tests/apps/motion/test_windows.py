@@ -5,8 +5,6 @@ import pytest
 
 from apps.motion.windows import MAX_POINTS, match_windows
 
-pytestmark = pytest.mark.slow  # kernels for batches of int32, which no other test of this tier compiles
-
 
 def right(matches, pair):
     x, y = np.rint(matches.first).astype(int).T
