@@ -8,8 +8,10 @@ right, or an error that says to start again.
 import gc
 import linecache
 import os
+import re
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,3 +120,8 @@ def interrupted(call: Callable[[], object], seconds: float, again: float = 0.0) 
         signal.signal(signal.SIGALRM, before)
         if collects:
             gc.enable()
+
+
+def alive() -> list:
+    """Workers of run_threads; other tests of this process may have left threads of other names."""
+    return [one for one in threading.enumerate() if re.fullmatch(r"cutmatch-\d+", one.name) and one.is_alive()]

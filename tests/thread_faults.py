@@ -27,7 +27,7 @@ from gridcut.ibfs import ibfs, small_grid
 from matching.general import general_graph, locally_dominant, parallel
 from matching.papers import ms_bfs_graft
 from matching.portfolio import portfolio
-from tests.faults import interrupted
+from tests.faults import alive, interrupted
 
 THREADS = 3
 ROUNDS = 25  # interrupts of each solver
@@ -135,7 +135,7 @@ def nobody_runs() -> bool:
     """Whether all workers are gone, soon after an error."""
     end = time.monotonic() + 5
     while time.monotonic() < end:
-        if not any(thread.is_alive() for thread in threading.enumerate() if thread.name.startswith("cutmatch")):
+        if not alive():
             return True
         time.sleep(0.001)
     return False

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gridcut
+from tests.faults import alive
 
 OFFSETS = [(0, 1), (1, -1)]
 
@@ -105,7 +106,7 @@ def test_callback_counts_items_and_may_stop():
 
     with pytest.raises(InterruptedError):
         gridcut.max_flow_batch(source, 0, {(0, 1): 1, (1, 0): 1}, device="cpu", callback=stop)
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("cutmatch")]
+    assert not alive()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """run_threads: no worker keeps running after an error in a worker or an interrupt of the caller."""
 
 import random
-import re
 import threading
 import time
 
@@ -10,7 +9,7 @@ import pytest
 from numba.np.ufunc import parallel as numba_threads
 
 from gridcut.device import run_threads, thread_count
-from tests.faults import HAS_TIMER, interrupted
+from tests.faults import HAS_TIMER, alive, interrupted
 
 LIMIT = 30  # seconds until a waiting worker fails the test
 
@@ -22,11 +21,6 @@ def wait_for(abort) -> str:
         assert time.monotonic() < end, "the abort cell was not set"
         time.sleep(1e-4)
     return "aborted"
-
-
-def alive() -> list:
-    """Workers of run_threads; other tests of this process may have left threads of other names."""
-    return [one for one in threading.enumerate() if re.fullmatch(r"cutmatch-\d+", one.name) and one.is_alive()]
 
 
 @pytest.mark.parametrize("failing", range(4))

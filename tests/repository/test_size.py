@@ -19,7 +19,7 @@ ALLOWED = {
     "apps": 18020,
     "cutmatch": 360,
     "plugins": 2190,
-    "tests": 28720,
+    "tests": 28722,
     "benchmarks": 5950,
 }
 UNUSED = 100  # a folder this far below its number has become smaller for good: lower the number
