@@ -41,7 +41,7 @@ CORE = 0.6  # radii of a disc: pixels this near to the points are pushed to the 
 STEP = 0.25  # nats per pixel and step of `wider`
 SMALL = 0.01  # share of an object's pixels: smaller parts of it, and holes in it, are cleaned up
 HOLE = 5e-4  # share of the grid: smaller holes of a selection are filled
-PREVIEW_PIXELS = 200_000  # of a grid; in a larger one, previews are objects of about so many blocks of pixels
+PREVIEW_PIXELS = 200_000  # of a grid; in a larger one, previews are objects of about as many blocks of pixels
 COLOUR = 4.0  # nats: cost of the background in `select`, and of a colour that differs by the tolerance
 
 Pixels = tuple[Rectangle, np.ndarray]  # a part of the image, and for each of its pixels the label and 1, or 0: it stays
